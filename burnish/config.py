@@ -1,0 +1,175 @@
+"""How the strategies behave: one frozen value each, checked when it is made.
+
+Every field has a default, so that a question needs no configuration; `StrategyConfig.from_mapping` reads what a
+user sends over the API and says precisely what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal, cast
+
+from burnish.errors import InvalidInput
+
+COMPLEXITY_KEYWORDS = (
+    *("و", "أو", "ثم", "بعد", "قبل", "أسباب", "نتائج", "مقارنة", "الفرق", "العلاقة", "التأثير"),
+    *("كيف", "لماذا", "متى", "أين"),
+    *(
+        "and",
+        "or",
+        "causes",
+        "effects",
+        "compare",
+        "difference",
+        "relationship",
+        "impact",
+        "how",
+        "why",
+        "when",
+    ),
+)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InvalidInput(message)
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """top_k: passages a search returns. max_passages: passages a prompt shows (the best of all found).
+
+    grade_passages: ask the model of each passage whether it helps, one token each, and drop those that do not.
+    """
+
+    top_k: int = 5
+    max_passages: int = 5
+    grade_passages: bool = False
+    relevance_threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        _require(1 <= self.top_k <= 100, "search.top_k must be between 1 and 100")
+        _require(1 <= self.max_passages <= 50, "search.max_passages must be between 1 and 50")
+        _require(0 <= self.relevance_threshold <= 1, "search.relevance_threshold must be between 0 and 1")
+
+
+@dataclass(frozen=True)
+class SelfIRAGConfig:
+    """fast_mode: answer and judge in one call. confidence_threshold: stop as soon as an answer reaches it."""
+
+    max_refinement_iterations: int = 3
+    confidence_threshold: float = 0.8
+    enable_answer_refinement: bool = True
+    enable_retrieval_refinement: bool = True
+    fast_mode: bool = True
+
+    def __post_init__(self) -> None:
+        _require(
+            1 <= self.max_refinement_iterations <= 10,
+            "self_irag.max_refinement_iterations must be between 1 and 10",
+        )
+        _require(0 <= self.confidence_threshold <= 1, "self_irag.confidence_threshold must be between 0 and 1")
+
+
+@dataclass(frozen=True)
+class HyDEConfig:
+    """mode "mean": average all vectors, search once. "per_document": search for each, merge by reciprocal rank.
+
+    min_document_length: in characters; a shorter imagined passage is not searched with.
+    """
+
+    num_hypothetical_docs: int = 3
+    use_original_query: bool = True
+    mode: Literal["mean", "per_document"] = "per_document"
+    max_final_docs: int = 10
+    temperature: float = 0.7
+    min_document_length: int = 40
+
+    def __post_init__(self) -> None:
+        _require(1 <= self.num_hypothetical_docs <= 16, "hyde.num_hypothetical_docs must be between 1 and 16")
+        _require(self.mode in ("mean", "per_document"), 'hyde.mode must be "mean" or "per_document"')
+        _require(1 <= self.max_final_docs <= 50, "hyde.max_final_docs must be between 1 and 50")
+        _require(0 <= self.temperature <= 2, "hyde.temperature must be between 0 and 2")
+
+
+@dataclass(frozen=True)
+class RecursiveConfig:
+    """leaf: the strategy that answers a question which is not taken apart further.
+
+    max_nodes: the most questions a tree may hold, its root included. min_query_length: in characters.
+    """
+
+    max_depth: int = 3
+    max_sub_questions: int = 4
+    min_query_length: int = 40
+    complexity_keywords: tuple[str, ...] = COMPLEXITY_KEYWORDS
+    leaf: Literal["direct", "self_irag", "hyde"] = "direct"
+    max_nodes: int = 40
+
+    def __post_init__(self) -> None:
+        _require(0 <= self.max_depth <= 6, "recursive.max_depth must be between 0 and 6")
+        _require(1 <= self.max_sub_questions <= 8, "recursive.max_sub_questions must be between 1 and 8")
+        _require(self.leaf in ("direct", "self_irag", "hyde"), "recursive.leaf must be direct, self_irag or hyde")
+        _require(1 <= self.max_nodes <= 1000, "recursive.max_nodes must be between 1 and 1000")
+
+
+@dataclass(frozen=True)
+class StrategyConfig:
+    """Everything a strategy can be told. max_calls and max_cost_usd cap a question with all its sub-questions."""
+
+    search: SearchConfig = field(default_factory=SearchConfig)
+    self_irag: SelfIRAGConfig = field(default_factory=SelfIRAGConfig)
+    hyde: HyDEConfig = field(default_factory=HyDEConfig)
+    recursive: RecursiveConfig = field(default_factory=RecursiveConfig)
+    max_calls: int = 200
+    max_cost_usd: float | None = None
+
+    def __post_init__(self) -> None:
+        _require(self.max_calls >= 1, "max_calls must be at least 1")
+        _require(self.max_cost_usd is None or self.max_cost_usd > 0, "max_cost_usd must be above 0")
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any], base: StrategyConfig | None = None) -> StrategyConfig:
+        """Read a nested mapping such as {"self_irag": {"fast_mode": false}}, over `base` or the defaults.
+
+        Raises InvalidInput for a name that is not known, a value of the wrong type, or one out of range.
+        """
+        return _overlay(base or cls(), values, "")
+
+    def to_mapping(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _overlay(base: Any, values: Mapping[str, Any], path: str) -> Any:
+    known = {item.name: getattr(base, item.name) for item in fields(base)}
+    changes: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in known:
+            raise InvalidInput(f"unknown setting {path + name!r}; known are {', '.join(sorted(known))}")
+        changes[name] = _read(known[name], value, path + name)
+    return replace(base, **changes)
+
+
+def _read(current: Any, value: Any, path: str) -> Any:
+    match current:
+        case SearchConfig() | SelfIRAGConfig() | HyDEConfig() | RecursiveConfig():
+            _require(isinstance(value, Mapping), f"{path} must be an object")
+            return _overlay(current, value, path + ".")
+        case bool():
+            _require(isinstance(value, bool), f"{path} must be true or false")
+            return value
+        case tuple():
+            items = cast("list[Any]", value) if isinstance(value, list | tuple) else [None]
+            _require(all(isinstance(item, str) for item in items), f"{path} must be a list of texts")
+            return tuple(items)
+        case str():
+            _require(isinstance(value, str), f"{path} must be a text")
+            return value
+        case int():
+            _require(isinstance(value, int) and not isinstance(value, bool), f"{path} must be a whole number")
+            return value
+        case _:
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            _require(is_number or (value is None and current is None), f"{path} must be a number")
+            return value

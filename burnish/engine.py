@@ -1,0 +1,176 @@
+"""Drive a strategy from a journal.
+
+A strategy is a deterministic generator: given the same replies it asks the same things in the same order. So a run is
+fully described by its replies, and to resume one is to begin again and feed it what it was told before. `Flow` does
+this without any I/O: `proceed` runs the strategy through the recorded replies until it wants something that has none.
+Whoever drives it performs that, supplies the reply, and proceeds.
+
+    flow = Flow(strategy, recorded)
+    while isinstance(step := flow.proceed(), Wanted):
+        for item in step.items:
+            flow.supply(item.key, perform(item.effect))      # a reply, or an EffectFailed to be thrown in
+    step.answer
+
+A reply is filed under its request: a digest of the effect, of the scope (the model and collection it is asked of) and
+of how many equal requests came before it in the run. Filed by position, a strategy that changes under a running
+question would be fed replies to questions it never asked; filed by request it keeps every reply that still fits.
+
+Drivers differ only in how they perform: `run` in threads, `arun` on an event loop, and the workers by Celery tasks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from burnish.effects import Ask, Effect, Note, Retrieve, Strategy, Subquestion, Together
+from burnish.errors import EffectFailed
+from burnish.results import Answer
+
+SingleEffect: TypeAlias = Retrieve | Ask | Subquestion | Note
+
+
+@dataclass(frozen=True)
+class Item:
+    """An effect that has no reply yet. `key` names it in the journal; `position` counts the effects before it."""
+
+    key: str
+    position: int
+    effect: SingleEffect
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the strategy needs before it can go on; several items only for a `Together`."""
+
+    items: tuple[Item, ...]
+    together: bool
+
+
+@dataclass(frozen=True)
+class Finished:
+    answer: Answer
+
+
+class Flow:
+    """A strategy under way, and the replies it has had."""
+
+    def __init__(self, strategy: Strategy, recorded: Mapping[str, Any] | None = None, scope: str = "") -> None:
+        self._strategy = strategy
+        self._replies: dict[str, Any] = dict(recorded or {})
+        self._scope = scope
+        self._seen: Counter[str] = Counter()
+        self._asked = 0
+        self._step: Wanted | Finished | None = None
+
+    def proceed(self) -> Wanted | Finished:
+        """Run on as far as the replies reach. Raises what the strategy raises, EffectFailed above all."""
+        if self._step is None:
+            self._step = self._resume(lambda: next(self._strategy))
+        while isinstance(self._step, Wanted):
+            missing = tuple(item for item in self._step.items if item.key not in self._replies)
+            if missing:
+                return Wanted(missing, self._step.together)
+            self._step = self._answer(self._step)
+        return self._step
+
+    def supply(self, key: str, reply: Any) -> None:
+        """Give the reply to the item of this key; an EffectFailed tells that there will be none."""
+        self._replies[key] = reply
+
+    def _answer(self, step: Wanted) -> Wanted | Finished:
+        replies = tuple(self._replies[item.key] for item in step.items)
+        if step.together:
+            return self._resume(lambda: self._strategy.send(replies))
+        if isinstance(replies[0], EffectFailed):
+            return self._resume(lambda: self._strategy.throw(replies[0]))
+        return self._resume(lambda: self._strategy.send(replies[0]))
+
+    def _resume(self, step: Callable[[], Effect]) -> Wanted | Finished:
+        try:
+            effect = step()
+        except StopIteration as stop:
+            return Finished(stop.value)
+        if isinstance(effect, Together):
+            return Wanted(tuple(self._named(each) for each in effect.effects), together=True)
+        return Wanted((self._named(effect),), together=False)
+
+    def _named(self, effect: SingleEffect) -> Item:
+        request = request_digest(effect, self._scope)
+        key = hashlib.sha256(f"{request}:{self._seen[request]}".encode()).hexdigest()
+        self._seen[request] += 1
+        self._asked += 1
+        return Item(key, self._asked - 1, effect)
+
+
+def request_digest(effect: SingleEffect, scope: str = "") -> str:
+    """A digest of what is asked, equal for equal requests in any process."""
+    request = [scope, type(effect).__name__, asdict(effect)]
+    return hashlib.sha256(json.dumps(request, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+Begin: TypeAlias = Callable[[Subquestion], Strategy]
+
+
+def run(
+    asked: Subquestion,
+    begin: Begin,
+    perform: Callable[[Retrieve | Ask], Any],
+    *,
+    journal: dict[str, Any] | None = None,
+    threads: int = 8,
+) -> Answer:
+    """Answer with a `perform` that blocks; what a strategy asks for together is done in threads.
+
+    journal: replies of an earlier, unfinished run of the same question; new replies are added to it.
+    Raises EffectFailed where the strategy could not recover from one.
+    """
+    with ThreadPoolExecutor(threads) as pool, ThreadPoolExecutor(1) as caller:
+
+        async def perform_in_pool(effect: Retrieve | Ask) -> Any:
+            return await asyncio.get_running_loop().run_in_executor(pool, perform, effect)
+
+        # A loop in a thread of its own: the caller may be inside a loop already, as in a notebook.
+        return caller.submit(asyncio.run, arun(asked, begin, perform_in_pool, journal=journal)).result()
+
+
+async def arun(
+    asked: Subquestion,
+    begin: Begin,
+    perform: Callable[[Retrieve | Ask], Awaitable[Any]],
+    *,
+    journal: dict[str, Any] | None = None,
+) -> Answer:
+    """As `run`, on the caller's event loop: what a strategy asks for together, sub-questions too, runs concurrently."""
+    journal = {} if journal is None else journal
+    flow = Flow(begin(asked), journal)
+
+    async def record(item: Item) -> None:
+        try:
+            reply = await _areply(item, begin, perform, journal)
+        except EffectFailed as failure:
+            reply = failure
+        journal[item.key] = reply
+        flow.supply(item.key, reply)
+
+    while isinstance(step := flow.proceed(), Wanted):
+        await asyncio.gather(*(record(item) for item in step.items))
+    return step.answer
+
+
+async def _areply(
+    item: Item, begin: Begin, perform: Callable[[Retrieve | Ask], Awaitable[Any]], journal: dict[str, Any]
+) -> Any:
+    match item.effect:
+        case Note():
+            return None
+        case Subquestion() as child:
+            return await arun(child, begin, perform, journal=journal.setdefault(f"{item.key}/", {}))
+        case effect:
+            return await perform(effect)

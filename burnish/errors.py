@@ -1,0 +1,82 @@
+"""Everything burnish raises on purpose.
+
+    BurnishError
+    ├── InvalidInput             what the caller sent cannot be used; the message says what to change
+    │   ├── UnreadableDocument   a file that is damaged, encrypted or of an unknown kind
+    │   └── DimensionMismatch    vectors of another length than the collection holds
+    ├── NotFound                 no such question, batch, collection or document
+    ├── Unavailable              a server burnish needs does not answer
+    ├── EffectFailed             an effect that a strategy asked for could not be performed
+    │   ├── LanguageModelFailed
+    │   │   ├── LanguageModelUnavailable   retryable: refused, timed out, overloaded, rate-limited
+    │   │   └── LanguageModelRefused       bad request, bad key, too long a prompt, unknown model
+    │   ├── RetrievalFailed                retryable: the search itself broke (nothing found is no failure)
+    │   └── AttemptsExhausted              a step that took down every worker that tried it
+    ├── BudgetExceeded           a question reached its cap on calls or cost
+    └── LocalServerFailed        an embedded server or model did not start
+
+`retryable` says whether the same request may succeed later with nothing changed. Messages of `EffectFailed` are
+written for the audit trail: they hold no prompt, no key and no provider's raw text.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class BurnishError(Exception):
+    """The root: catch it to catch everything that burnish raises on purpose."""
+
+    retryable: ClassVar[bool] = False
+
+
+class InvalidInput(BurnishError):
+    pass
+
+
+class UnreadableDocument(InvalidInput):
+    pass
+
+
+class DimensionMismatch(InvalidInput):
+    pass
+
+
+class NotFound(BurnishError):
+    pass
+
+
+class Unavailable(BurnishError):
+    retryable = True
+
+
+class EffectFailed(BurnishError):
+    pass
+
+
+class LanguageModelFailed(EffectFailed):
+    pass
+
+
+class LanguageModelUnavailable(LanguageModelFailed):
+    retryable = True
+
+
+class LanguageModelRefused(LanguageModelFailed):
+    pass
+
+
+class RetrievalFailed(EffectFailed):
+    retryable = True
+
+
+class AttemptsExhausted(EffectFailed):
+    pass
+
+
+class BudgetExceeded(BurnishError):
+    pass
+
+
+class LocalServerFailed(BurnishError):
+    pass

@@ -1,0 +1,1 @@
+"""Postgres, the truth: every table, the statements over them, and sessions."""

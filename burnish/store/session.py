@@ -1,0 +1,31 @@
+"""Connections to Postgres: one engine a process, and short transactions."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.orm import Session, sessionmaker
+
+Sessions = sessionmaker[Session]
+
+CONNECT_TIMEOUT_SECONDS = 5
+STATEMENT_TIMEOUT_MILLISECONDS = 60_000
+
+
+def make_engine(database_url: str, *, pool_size: int = 5, application: str = "burnish") -> Engine:
+    """An engine that fails within seconds, rather than hang, where the server is down."""
+    return create_engine(
+        database_url,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_recycle=1800,
+        connect_args={
+            "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+            "application_name": application,
+            "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MILLISECONDS} -c timezone=UTC",
+        },
+    )
+
+
+def make_sessions(engine: Engine) -> Sessions:
+    """Use as `with sessions.begin() as session:`; the transaction commits at the end of the block."""
+    return sessionmaker(engine, expire_on_commit=False)

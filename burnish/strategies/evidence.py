@@ -1,0 +1,153 @@
+"""What the strategies share: finding evidence, answering from it, and checking an answer against it.
+
+A model's word for its own answer is not taken alone. Its quote counts only if it stands verbatim in a passage, and its
+answer is compared with the passages, word by word and number by number; neither asks a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from burnish.config import SearchConfig, StrategyConfig
+from burnish.effects import Ask, Effect, Prompt, Reply, Retrieve, SearchQuery, Strategy, ask, ask_together, retrieve
+from burnish.errors import EffectFailed
+from burnish.prompts import answering, judging, wording
+from burnish.results import Answer, Citation, Evaluation, Outcome, Passage
+from burnish.text.fusion import reciprocal_rank_fusion
+from burnish.text.language import detect_language
+from burnish.text.normalise import text_hash
+from burnish.text.quotes import find_quote, grounding
+from burnish.verdicts import Draft, read_draft, read_yes_or_no
+
+T = TypeVar("T")
+
+UNQUOTED_CEILING = 0.5
+UNSUPPORTED_CEILING = 0.2
+MIN_GROUNDING = 0.5
+
+
+def find(query: str, config: SearchConfig) -> Generator[Effect, Any, tuple[Passage, ...]]:
+    """The passages for a query, best first; graded one by one where the configuration says so."""
+    request = Retrieve((SearchQuery(query),), top_k=config.top_k, limit=config.top_k)
+    passages = yield from retrieve(request)
+    return (yield from grade(query, passages, config)) if config.grade_passages else passages
+
+
+def grade(
+    question: str, passages: Sequence[Passage], config: SearchConfig
+) -> Generator[Effect, Any, tuple[Passage, ...]]:
+    """The passages that the model finds helpful. One whose grade cannot be had is kept: unknown is not irrelevant."""
+    replies = yield from ask_together(Ask(judging.relevance(question, passage)) for passage in passages)
+    return tuple(
+        passage
+        for passage, reply in zip(passages, replies, strict=True)
+        if isinstance(reply, EffectFailed) or is_relevant(reply, config.relevance_threshold)
+    )
+
+
+def is_relevant(reply: Reply, threshold: float) -> bool:
+    """By the share of "yes" in the probability of yes and no where it is known, else by the word."""
+    yes, no = (reply.probabilities.get(choice, 0.0) for choice in (judging.YES, judging.NO))
+    return yes / (yes + no) >= threshold if yes + no > 0 else read_yes_or_no(reply.text) is not False
+
+
+def answer_from(
+    question: str, passages: Sequence[Passage], config: StrategyConfig, trace: dict[str, Any] | None = None
+) -> Strategy:
+    """Answer from passages in one call; abstain, without asking, where there are none."""
+    shown = distinct(passages)[: config.search.max_passages]
+    details = {**(trace or {}), "passages": len(shown)}
+    if not shown:
+        return abstain(question, shown, details)
+    draft = yield from ask_for(answering.answer(question, shown), read_draft, question)
+    if draft is None:
+        return abstain(question, shown, {**details, "unreadable": True})
+    evaluation = check(Evaluation(supported=draft.supported), draft.answer, shown)
+    return conclude(question, draft, evaluation, confidence_of(draft, evaluation, shown), shown, details)
+
+
+def ask_for(prompt: Prompt, read: Callable[[str], T | None], question: str) -> Generator[Effect, Any, T | None]:
+    """What `read` makes of the reply. Asked once more if it makes nothing of it, and then unknown: None."""
+    value = read((yield from ask(Ask(prompt))).text)
+    if value is not None:
+        return value
+    again = wording.once_more(prompt, wording.language_of(question))
+    return read((yield from ask(Ask(again))).text)
+
+
+def check(evaluation: Evaluation, answer: str, passages: Sequence[Passage]) -> Evaluation:
+    """The evaluation, with the share of the answer that the passages bear out by comparison."""
+    texts = [passage.text for passage in passages]
+    return replace(evaluation, grounding=grounding(answer, texts, detect_language(answer)))
+
+
+def confidence_of(draft: Draft, evaluation: Evaluation, passages: Sequence[Passage]) -> float | None:
+    """Confidence in an answer that no judge has scored: its grounding, held down where the quote is not found."""
+    if evaluation.grounding is None:
+        return None
+    ceiling = 1.0 if cite(draft.quote, passages) else UNQUOTED_CEILING
+    return min(evaluation.grounding, ceiling, UNSUPPORTED_CEILING if evaluation.supported is False else 1.0)
+
+
+def conclude(
+    question: str,
+    draft: Draft,
+    evaluation: Evaluation,
+    confidence: float | None,
+    passages: Sequence[Passage],
+    trace: dict[str, Any],
+) -> Answer:
+    """The answer, if there is one that the evidence may bear out; else an abstention."""
+    if not holds(draft.answer, evaluation):
+        return abstain(question, passages, {**trace, "withheld": draft.answer} if draft.answer else trace)
+    citation = cite(draft.quote, passages)
+    return Answer(draft.answer, Outcome.SUCCEEDED, confidence, tuple(passages), (citation,) if citation else (), trace)
+
+
+def holds(answer: str, evaluation: Evaluation) -> bool:
+    """Whether there is an answer that neither the judge nor the comparison rules out.
+
+    A judge that calls an answer unsupported is overruled only by an answer whose words all but stand in the evidence.
+    """
+    if not answer:
+        return False
+    if evaluation.supported is False:
+        return evaluation.grounding is not None and evaluation.grounding > 1 - UNSUPPORTED_CEILING
+    return True
+
+
+def abstain(question: str, passages: Sequence[Passage], trace: dict[str, Any]) -> Answer:
+    """The answer that there is none, in the question's language."""
+    text = wording.NO_EVIDENCE[wording.language_of(question)]
+    return Answer(text, Outcome.ABSTAINED, None, tuple(passages), (), trace)
+
+
+def cite(quote: str, passages: Sequence[Passage]) -> Citation | None:
+    """Where the quote stands verbatim, in characters of the document; None if it stands nowhere."""
+    for passage in passages if quote else ():
+        span = find_quote(quote, passage.text)
+        if span is not None:
+            start, end = span
+            return Citation(
+                document_id=passage.document_id,
+                chunk_id=passage.chunk_id,
+                title=passage.title,
+                quote=passage.text[start:end],
+                start=passage.start + start,
+                end=passage.start + end,
+            )
+    return None
+
+
+def distinct(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    """The passages without repetitions, by a hash of their whole text, in the order given."""
+    return tuple({text_hash(passage.text): passage for passage in reversed(passages)}.values())[::-1]
+
+
+def accumulate(before: Sequence[Passage], found: Sequence[Passage], limit: int) -> tuple[Passage, ...]:
+    """Two rankings as one, the best `limit` of both, so that new evidence finds a place beside the old."""
+    by_text = {text_hash(passage.text): passage for passage in (*found, *before)}
+    rankings = [[text_hash(passage.text) for passage in ranking] for ranking in (found, before)]
+    return tuple(by_text[key] for key, _ in reciprocal_rank_fusion(rankings)[:limit])

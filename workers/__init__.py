@@ -1,0 +1,1 @@
+"""The processes that do the work: Celery workers of both lanes, and the reconciler."""

@@ -1,0 +1,267 @@
+"""Move a run as far as one task takes it, and perform one call of a fan-out. Knows nothing of Celery.
+
+A run is moved by replaying its journal and performing what is missing. The task ends at one of three boundaries: a
+fan-out (`FanOut`), a note that closes an iteration (`GoOn`), or the end of the run (`Ended`). What was found out is
+committed with the boundary itself; a call of the model, being dear, is committed as soon as it has a reply.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from burnish.config import StrategyConfig
+from burnish.effects import Ask, Note, Subquestion
+from burnish.engine import Flow, Item, Wanted
+from burnish.errors import AttemptsExhausted, BudgetExceeded, BurnishError, EffectFailed
+from burnish.prompts import wording
+from burnish.results import Answer, Call, Outcome
+from burnish.store import codec
+from burnish.store.fan_out import OpenStep, Sent, hand_over, join, open_step, park
+from burnish.store.journal import (
+    OpenRun,
+    Performed,
+    Scope,
+    Spent,
+    end_run,
+    open_run,
+    read_question,
+    record,
+    spend,
+)
+from burnish.store.leases import LeaseLost, claim, hold, release
+from burnish.store.messages import call_task_name, run_task_name
+from burnish.store.session import Sessions
+from burnish.strategies.registry import begin
+from burnish.world.perform import World
+from workers.leases import Heartbeat
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What a worker process works with."""
+
+    sessions: Sessions
+    world: World
+    heartbeat: Heartbeat
+    max_attempts: int
+
+    @property
+    def lease_seconds(self) -> float:
+        return self.heartbeat.lease_seconds
+
+
+@dataclass(frozen=True)
+class GoOn:
+    """The run is ready for a task of its own."""
+
+    task_name: str
+    scope: Scope
+    question: str
+
+
+@dataclass(frozen=True)
+class FanOut:
+    """The run waits for these; then the named task goes on with it."""
+
+    sent: Sequence[Sent]
+    task_name: str
+    scope: Scope
+    question: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Nothing more to do here. `ready_run` can go on now: this was the last thing it waited for."""
+
+    ready_run: UUID | None = None
+    scope: Scope | None = None
+
+
+Boundary = GoOn | FanOut | Ended
+
+
+class Cancelled(BurnishError):
+    """The question's asker wants no answer any more."""
+
+
+def advance(place: Workplace, run_id: UUID) -> Boundary:
+    """Move a run to its next boundary; nothing happens where it is done, held by another or waiting."""
+    with place.sessions.begin() as session:
+        run = open_run(session, run_id, place.lease_seconds)
+    if run is None:
+        return Ended()
+    with place.heartbeat.holding(run.lease):
+        try:
+            return _Advance(place, run).to_boundary()
+        except LeaseLost as lost:
+            logger.warning("%s; another process goes on with it", lost)
+            return Ended()
+        except Exception:
+            logger.exception("run %s of question %s broke off", run_id, run.scope.question_id)
+            with place.sessions.begin() as session:
+                release(session, run.lease)
+            return Ended()
+
+
+class _Advance:
+    """One run under way: its flow, and the replies that are not yet written."""
+
+    def __init__(self, place: Workplace, run: OpenRun) -> None:
+        self._place = place
+        self._run = run
+        self._spent = run.spent
+        self._unwritten: list[Performed] = []
+        self._flow = Flow(begin(run.asked), run.recorded, scope=place.world.model.options.model)
+
+    def to_boundary(self) -> Boundary:
+        try:
+            if self._run.attempts > self._place.max_attempts:
+                raise AttemptsExhausted(f"given up after {self._place.max_attempts} attempts that broke off")
+            return self._proceed()
+        except Cancelled as stop:
+            return self._end(self._empty(Outcome.CANCELLED), stop)
+        except BudgetExceeded as stop:
+            return self._end(self._empty(Outcome.BUDGET_EXCEEDED), stop)
+        except EffectFailed as failure:
+            return self._end(self._empty(Outcome.FAILED), failure)
+
+    def _proceed(self) -> Boundary:
+        check_wanted(self._spent)
+        while isinstance(step := self._flow.proceed(), Wanted):
+            if step.together or isinstance(step.items[0].effect, Subquestion):
+                return self._fan_out(step.items)
+            item = step.items[0]
+            self._perform(item)
+            closes = isinstance(item.effect, Note) and item.effect.boundary
+            if closes and isinstance(self._flow.proceed(), Wanted):
+                return self._go_on()
+        return self._end(step.answer, None)
+
+    def _perform(self, item: Item) -> None:
+        call: Call | None = None
+        try:
+            match item.effect:
+                case Note() | Subquestion():
+                    reply = None
+                case Ask() as ask:
+                    check_budget(self._spent, self._run.asked.config)
+                    reply, call = self._place.world.perform(ask, self._run.scope)
+                case search:
+                    reply, call = self._place.world.perform(search, self._run.scope)
+        except EffectFailed as failure:
+            reply = failure
+        self._unwritten.append(Performed(item, reply, call))
+        self._flow.supply(item.key, reply)
+        if isinstance(item.effect, Ask):
+            self._write()
+            check_wanted(self._spent)
+
+    def _write(self) -> None:
+        with self._place.sessions.begin() as session:
+            self._spent = record(session, self._run, self._unwritten, self._place.lease_seconds)
+        self._unwritten = []
+
+    def _fan_out(self, items: Sequence[Item]) -> FanOut:
+        named = [(item, self._task_name(item)) for item in items]
+        task_name = run_task_name(self._run.asked.strategy, "gathered")
+        with self._place.sessions.begin() as session:
+            if self._unwritten:
+                record(session, self._run, self._unwritten, self._place.lease_seconds)
+            sent = park(session, self._run.lease, self._run.scope.question_id, named, task_name)
+        return FanOut(sent, task_name, self._run.scope, self._run.asked.question)
+
+    @staticmethod
+    def _task_name(item: Item) -> str:
+        match item.effect:
+            case Subquestion() as child:
+                return run_task_name(child.strategy, "subquestion")
+            case effect:
+                return call_task_name(codec.kind_of(effect))
+
+    def _go_on(self) -> GoOn:
+        task_name = run_task_name(self._run.asked.strategy, "iteration")
+        with self._place.sessions.begin() as session:
+            record(session, self._run, self._unwritten, self._place.lease_seconds)
+            hand_over(session, self._run.lease, task_name)
+        return GoOn(task_name, self._run.scope, self._run.asked.question)
+
+    def _end(self, answer: Answer, failure: BurnishError | None) -> Ended:
+        with self._place.sessions.begin() as session:
+            if self._unwritten:
+                record(session, self._run, self._unwritten, self._place.lease_seconds)
+            ready = end_run(session, self._run, answer, failure, self._place.lease_seconds)
+        return Ended(ready, self._run.scope)
+
+    def _empty(self, outcome: Outcome) -> Answer:
+        text = wording.FAILED[wording.language_of(self._run.asked.question)]
+        return Answer(text, outcome)
+
+
+def check_wanted(spent: Spent) -> None:
+    if spent.cancel_requested:
+        raise Cancelled("cancelled by its asker")
+
+
+def check_budget(spent: Spent, config: StrategyConfig) -> None:
+    """Raises BudgetExceeded where one more call would pass a cap of the question."""
+    if spent.calls >= config.max_calls:
+        raise BudgetExceeded(f"the question reached its cap of {config.max_calls} calls")
+    if config.max_cost_usd is not None and spent.cost_usd >= config.max_cost_usd:
+        raise BudgetExceeded(f"the question reached its cap of {config.max_cost_usd} US dollars")
+
+
+def perform_step(place: Workplace, step_id: UUID) -> Ended:
+    """Do one call of a fan-out and end its step. A call that fails is recorded as failed; this never raises for it."""
+    with place.sessions.begin() as session:
+        claimed = claim(session, "steps", step_id, place.lease_seconds)
+        if claimed is None:
+            return Ended()
+        step = open_step(session, *claimed)
+        scope, config, spent = read_question(session, step.question_id)
+    with place.heartbeat.holding(step.lease):
+        try:
+            return _end_step(place, step, scope, *_call(place, step, scope, config, spent))
+        except LeaseLost as lost:
+            logger.warning("%s; another process goes on with it", lost)
+            return Ended()
+        except Exception:
+            logger.exception("step %s of question %s broke off", step_id, scope.question_id)
+            with place.sessions.begin() as session:
+                release(session, step.lease)
+            return Ended()
+
+
+def _call(
+    place: Workplace, step: OpenStep, scope: Scope, config: dict[str, object], spent: Spent
+) -> tuple[object, Call | None, BurnishError | None]:
+    try:
+        if step.attempts > place.max_attempts:
+            raise AttemptsExhausted(f"given up after {place.max_attempts} attempts that broke off")
+        check_wanted(spent)
+        check_budget(spent, StrategyConfig.from_mapping(config))
+        reply, call = place.world.perform(step.ask, scope)
+    except (EffectFailed, Cancelled, BudgetExceeded) as failure:
+        return None, None, failure
+    return reply, call, None
+
+
+def _end_step(
+    place: Workplace,
+    step: OpenStep,
+    scope: Scope,
+    reply: object,
+    call: Call | None,
+    failure: BurnishError | None,
+) -> Ended:
+    with place.sessions.begin() as session:
+        hold(session, step.lease, place.lease_seconds)
+        if call:
+            spend(session, step.question_id, [(step.lease.row_id, call)])
+        failed = codec.dump_failure(failure) if failure else None
+        ready = join(session, step.lease.row_id, codec.dump_reply(reply), failed)
+    return Ended(ready, scope)
