@@ -242,7 +242,9 @@ def _print(measured: Mapping[str, Measured]) -> int:
 
 
 def _print_speed(measured: Mapping[str, Measured]) -> None:
-    print("\nmilliseconds of one fused search: median, 95th percentile, CPU here (embedding included), CPU of the server")
+    print(
+        "\nmilliseconds of one fused search: median, 95th percentile, CPU here (embedding included), CPU of the server"
+    )
     for name, each in measured.items():
         median, high = statistics.median(each.wall), statistics.quantiles(each.wall, n=20)[-1]
         print(f"{name:<12}{median:>9.1f}{high:>9.1f}{_mean(each.client_cpu):>9.1f}{_mean(each.server_cpu):>9.1f}")

