@@ -7,7 +7,7 @@ that a process never needs to know whether its servers are embedded or real.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     embedding_dimension: int = Field(default=384, ge=1, le=4000)
     embedding_languages: str = "*"
 
+    strategy_defaults: dict[str, Any] = Field(default_factory=dict[str, Any])
     questions_in_flight: int = Field(default=256, ge=1)
     worker_threads: int = Field(default=100, ge=1)
     lease_seconds: float = Field(default=30.0, gt=1)

@@ -76,6 +76,7 @@ def serve(serving: Serving) -> None:
     native: Any = importlib.import_module("xllamacpp")  # a C extension without types, which only this process loads
     params = native.CommonParams()
     params.model.path = str(serving.model)
+    params.model_alias = {serving.model.stem}  # else replies would name the file with its whole path
     params.hostnames = ["127.0.0.1"]
     params.port = serving.port
     params.api_keys = [serving.key]

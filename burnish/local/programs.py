@@ -28,12 +28,17 @@ _LASTING = 30.0  # seconds: a program that lived this long owes nothing to its e
 
 @dataclass(frozen=True)
 class Program:
-    """A program to keep running: `env` is added to the environment of whoever starts the supervisor."""
+    """A program to keep running.
+
+    `env` is added to the environment of whoever starts the supervisor; `patience` is how many seconds the program may
+    take to end after SIGTERM.
+    """
 
     name: str
     argv: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict[str, str])
     cwd: str = "/"
+    patience: float = 20.0
 
 
 @dataclass(frozen=True)
@@ -101,10 +106,16 @@ class Programs:
             return
         self._lives[program.name] = replace(life, process=identify(process.pid))
 
-    def end(self, patience: float) -> None:
-        """SIGTERM to each, `patience` seconds for all to end, then SIGKILL to those left and their descendants."""
-        end([life.process for life in self._lives.values() if life.process], signal.SIGTERM, patience=patience)
+    def end(self) -> None:
+        """SIGTERM to each, time for all to end, then SIGKILL to those left and to their descendants."""
+        living = [life.process for life in self._lives.values() if life.process]
+        end(living, signal.SIGTERM, patience=longest_patience(self._plan))
         end_remains(self._home)
+
+
+def longest_patience(plan: Sequence[Program]) -> float:
+    """How many seconds a whole plan may take to end after SIGTERM."""
+    return max((program.patience for program in plan), default=0.0)
 
 
 def end_remains(home: Path) -> None:

@@ -22,14 +22,21 @@ from pydantic import TypeAdapter, ValidationError
 from burnish.errors import LocalServerFailed
 from burnish.local.home import locked, prepare, write_private
 from burnish.local.processes import Identity, command_line, end, find_running, launch, wait_until
-from burnish.local.programs import Program, Programs, ProgramState, end_remains, program_states, read_lives
+from burnish.local.programs import (
+    Program,
+    Programs,
+    ProgramState,
+    end_remains,
+    longest_patience,
+    program_states,
+    read_lives,
+)
 from burnish.local.starting import cap, log_since, size
 
 __all__ = ["Program", "ProgramState", "program_states", "start_supervisor", "stop_supervisor", "supervisor_runs"]
 
 _MODULE = "burnish.local.supervisor"
 _PLAN = TypeAdapter(tuple[Program, ...])
-_TERM_PATIENCE = 20.0  # seconds that programs get between SIGTERM and SIGKILL
 _START_PATIENCE = 60.0
 _ROUND = 0.2
 _SERVER_ROUND = 1.0
@@ -72,7 +79,8 @@ def _running(home: Path) -> list[Identity]:
 
 
 def _stop(home: Path) -> None:
-    end(_running(home), signal.SIGTERM, patience=_TERM_PATIENCE + 15)
+    # The supervisor needs what its programs need, and then some for what they leave.
+    end(_running(home), signal.SIGTERM, patience=longest_patience(_read_plan(home) or ()) + 15)
     end_remains(home)
 
 
@@ -110,7 +118,7 @@ def supervise(home: Path, stop: threading.Event) -> None:
     servers.start()
     while not stop.wait(_ROUND):
         programs.tend()
-    programs.end(_TERM_PATIENCE)
+    programs.end()
 
 
 def _revive_until(home: Path, stop: threading.Event) -> None:
@@ -144,7 +152,7 @@ def main(argv: Sequence[str]) -> int:
 
     signal.signal(signal.SIGTERM, ask_to_stop)
     signal.signal(signal.SIGINT, ask_to_stop)
-    with locked(home, ".supervisor.lock", patience=10):
+    with locked(home, ".supervisor.lock", patience=1):
         supervise(home, stop)
     return 0
 

@@ -31,7 +31,7 @@ from burnish.text.language import detect_language, search_config
 from burnish.text.normalise import clean, fold, words
 from burnish.world.documents import Document, UnreadableFile
 from burnish.world.embeddings import Embedder, check_collection, check_dimension, vector_literal
-from burnish.world.ingestion_intake import MAX_ID_CHARACTERS, Cutting, content_hash, sift
+from burnish.world.ingestion_intake import AS_A_RULE, MAX_ID_CHARACTERS, Cutting, content_hash, sift
 
 GROUP_DOCUMENTS = 64
 GROUP_CHARACTERS = 50_000
@@ -64,7 +64,7 @@ def ingest(
     collection: str,
     documents: Iterable[Document | UnreadableFile],
     *,
-    cutting: Cutting = Cutting(),
+    cutting: Cutting = AS_A_RULE,
     on_progress: Callable[[IngestReport], None] | None = None,
 ) -> IngestReport:
     """Store the documents in the collection, made at first use; a document replaces the one with its id.

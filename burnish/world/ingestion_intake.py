@@ -25,6 +25,9 @@ class Cutting:
     overlap_sentences: int = 1
 
 
+AS_A_RULE = Cutting()
+
+
 def sift(group: Iterable[Document | UnreadableFile]) -> tuple[list[Document], tuple[tuple[str, str], ...]]:
     """The documents as they can be stored, and (source, reason) of those that cannot."""
     usable: list[Document] = []

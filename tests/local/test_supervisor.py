@@ -35,7 +35,7 @@ PARENT = (
 
 
 def program(home: Path, name: str, code: str = SLEEPER, **env: str) -> Program:
-    return Program(name, (sys.executable, "-c", code, str(home / "mark" / name)), env)
+    return Program(name, (sys.executable, "-c", code, str(home / "mark" / name)), env, patience=2.0)
 
 
 def alive(home: Path, name: str) -> list[Identity]:
@@ -171,7 +171,8 @@ def test_servers_that_die_are_revived_at_their_address(home: Path) -> None:
 
 
 def test_pauses_grow_with_early_deaths_and_are_forgotten_after_a_lasting_life() -> None:
-    life, pauses = Life(), []
+    life = Life()
+    pauses: list[float] = []
     for _ in range(9):
         life = after_death(replace(life, process=Identity(7, created=1000.0)), now=1001.0)
         pauses.append(life.due - 1001.0)
