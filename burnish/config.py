@@ -6,6 +6,7 @@ user sends over the API and says precisely what is wrong with it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, cast
@@ -127,7 +128,8 @@ class StrategyConfig:
 
     def __post_init__(self) -> None:
         _require(self.max_calls >= 1, "max_calls must be at least 1")
-        _require(self.max_cost_usd is None or self.max_cost_usd > 0, "max_cost_usd must be above 0")
+        affordable = self.max_cost_usd is None or 0 < self.max_cost_usd < math.inf
+        _require(affordable, "max_cost_usd must be above 0, or null for no cap")
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any], base: StrategyConfig | None = None) -> StrategyConfig:
@@ -135,6 +137,7 @@ class StrategyConfig:
 
         Raises InvalidInput for a name that is not known, a value of the wrong type, or one out of range.
         """
+        _require(isinstance(values, Mapping), "the settings must be an object")  # pyright: ignore[reportUnnecessaryIsInstance] it comes from outside
         return _overlay(base or cls(), values, "")
 
     def to_mapping(self) -> dict[str, Any]:
@@ -146,8 +149,8 @@ def _overlay(base: Any, values: Mapping[str, Any], path: str) -> Any:
     changes: dict[str, Any] = {}
     for name, value in values.items():
         if name not in known:
-            raise InvalidInput(f"unknown setting {path + name!r}; known are {', '.join(sorted(known))}")
-        changes[name] = _read(known[name], value, path + name)
+            raise InvalidInput(f"unknown setting {path}{name}; known are {', '.join(sorted(known))}")
+        changes[name] = _read(known[name], value, f"{path}{name}")
     return replace(base, **changes)
 
 

@@ -24,7 +24,7 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
@@ -112,7 +112,8 @@ class Flow:
 def request_digest(effect: SingleEffect, scope: str = "") -> str:
     """A digest of what is asked, equal for equal requests in any process."""
     request = [scope, type(effect).__name__, asdict(effect)]
-    return hashlib.sha256(json.dumps(request, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    written = json.dumps(request, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 Begin: TypeAlias = Callable[[Subquestion], Strategy]
@@ -129,15 +130,25 @@ def run(
     """Answer with a `perform` that blocks; what a strategy asks for together is done in threads.
 
     journal: replies of an earlier, unfinished run of the same question; new replies are added to it.
-    Raises EffectFailed where the strategy could not recover from one.
+    Raises EffectFailed where the strategy could not recover from one. The journal of a run that failed keeps no
+    failures, so running again tries again what failed, and only that.
     """
-    with ThreadPoolExecutor(threads) as pool, ThreadPoolExecutor(1) as caller:
+    with ThreadPoolExecutor(threads) as pool:
 
         async def perform_in_pool(effect: Retrieve | Ask) -> Any:
             return await asyncio.get_running_loop().run_in_executor(pool, perform, effect)
 
-        # A loop in a thread of its own: the caller may be inside a loop already, as in a notebook.
-        return caller.submit(asyncio.run, arun(asked, begin, perform_in_pool, journal=journal)).result()
+        return _run_to_end(arun(asked, begin, perform_in_pool, journal=journal))
+
+
+def _run_to_end(answering: Coroutine[Any, Any, Answer]) -> Answer:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(answering)
+    # The caller is inside a loop, as in a notebook, and a thread runs one loop at a time.
+    with ThreadPoolExecutor(1) as beside:
+        return beside.submit(asyncio.run, answering).result()
 
 
 async def arun(
@@ -147,7 +158,10 @@ async def arun(
     *,
     journal: dict[str, Any] | None = None,
 ) -> Answer:
-    """As `run`, on the caller's event loop: what a strategy asks for together, sub-questions too, runs concurrently."""
+    """As `run`, on the caller's event loop: what a strategy asks for together, sub-questions too, runs concurrently.
+
+    Where one of several breaks off, the others are brought to their end and recorded before its error is raised.
+    """
     journal = {} if journal is None else journal
     flow = Flow(begin(asked), journal)
 
@@ -159,9 +173,20 @@ async def arun(
         journal[item.key] = reply
         flow.supply(item.key, reply)
 
-    while isinstance(step := flow.proceed(), Wanted):
-        await asyncio.gather(*(record(item) for item in step.items))
+    try:
+        while isinstance(step := flow.proceed(), Wanted):
+            endings = await asyncio.gather(*(record(item) for item in step.items), return_exceptions=True)
+            for broken in filter(None, endings):
+                raise broken
+    except EffectFailed:
+        _forget_failures(journal)
+        raise
     return step.answer
+
+
+def _forget_failures(journal: dict[str, Any]) -> None:
+    for key in [key for key, reply in journal.items() if isinstance(reply, EffectFailed)]:
+        del journal[key]
 
 
 async def _areply(

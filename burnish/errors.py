@@ -9,7 +9,8 @@
     ├── EffectFailed             an effect that a strategy asked for could not be performed
     │   ├── LanguageModelFailed
     │   │   ├── LanguageModelUnavailable   retryable: refused, timed out, overloaded, rate-limited
-    │   │   └── LanguageModelRefused       bad request, bad key, too long a prompt, unknown model
+    │   │   ├── LanguageModelRefused       bad request, bad key, too long a prompt, unknown model
+    │   │   └── ReplyUnreadable            it replied, twice, and neither reply could be read
     │   ├── RetrievalFailed                retryable: the search itself broke (nothing found is no failure)
     │   └── AttemptsExhausted              a step that took down every worker that tried it
     ├── BudgetExceeded           a question reached its cap on calls or cost
@@ -21,7 +22,8 @@ written for the audit trail: they hold no prompt, no key and no provider's raw t
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 
 class BurnishError(Exception):
@@ -31,7 +33,11 @@ class BurnishError(Exception):
 
 
 class InvalidInput(BurnishError):
-    pass
+    """`errors` says what is wrong where several things may be: one mapping each, with at least "code" and "message"."""
+
+    def __init__(self, message: str = "", errors: Iterable[Mapping[str, Any]] = ()) -> None:
+        super().__init__(message)
+        self.errors = tuple(errors)
 
 
 class UnreadableDocument(InvalidInput):
@@ -63,6 +69,10 @@ class LanguageModelUnavailable(LanguageModelFailed):
 
 
 class LanguageModelRefused(LanguageModelFailed):
+    pass
+
+
+class ReplyUnreadable(LanguageModelFailed):
     pass
 
 

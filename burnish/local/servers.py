@@ -25,30 +25,35 @@ Report = Callable[[str], None]
 class Endpoints:
     """Where the servers answer, passwords included: SQLAlchemy's and Redis's URL forms, and an OpenAI base URL.
 
-    `model_url` and `model_key` are empty when no model server was asked for.
+    What belongs to a server that was not asked for is empty.
     """
 
-    database_url: str
-    redis_url: str
+    database_url: str = ""
+    redis_url: str = ""
     model_url: str = ""
     model_key: str = ""
 
 
-def start_servers(home: Path, *, model: bool, model_path: Path | None, report: Report) -> Endpoints:
-    """Start or adopt the servers, wait until they answer, and say where.
+def start_servers(
+    home: Path,
+    *,
+    model: bool,
+    model_path: Path | None,
+    report: Report,
+    database: bool = True,
+    broker: bool = True,
+) -> Endpoints:
+    """Start or adopt the servers that are asked for, wait until they answer, and say where.
 
     `model_path` is a GGUF file of the caller's own; without it the default weights are fetched into the data folder
     on first use (1.1 GB). `report` is given one line per step, for people.
     """
     home = home.resolve()
     prepare(home)
-    with locked(home):
-        _announce("PostgreSQL", postgres_state(home), report)
-        database = start_postgres(home)
-        _announce("Valkey", valkey_state(home), report)
-        broker = start_valkey(home)
+    stored = _started(home, "PostgreSQL", postgres_state, start_postgres, report) if database else None
+    queued = _started(home, "Valkey", valkey_state, start_valkey, report) if broker else None
     served = _model_record(home, model_path, report) if model else None
-    return _endpoints(database, broker, served)
+    return _endpoints(stored, queued, served)
 
 
 def stop_servers(home: Path) -> None:
@@ -93,6 +98,18 @@ def _is_down(home: Path, server: str) -> bool:
     return recall_one(home, server).wanted and _RUNNING[server](home) is None
 
 
+def _started(
+    home: Path,
+    server: str,
+    state: Callable[[Path], ServerState],
+    start: Callable[[Path], Record],
+    report: Report,
+) -> Record:
+    with locked(home):
+        _announce(server, state(home), report)
+        return start(home)
+
+
 def _announce(server: str, state: ServerState, report: Report) -> None:
     report(f"{server} is {'running' if state.running else 'starting'}")
 
@@ -119,10 +136,10 @@ def _default_weights(home: Path, report: Report) -> Path:
     return fetch_weights(home, on_progress=on_progress)
 
 
-def _endpoints(database: Record, broker: Record, served: Record | None) -> Endpoints:
+def _endpoints(stored: Record | None, queued: Record | None, served: Record | None) -> Endpoints:
     return Endpoints(
-        database_url=f"postgresql+psycopg://burnish:{database.secret}@127.0.0.1:{database.port}/burnish",
-        redis_url=f"redis://:{broker.secret}@127.0.0.1:{broker.port}/0",
+        database_url=f"postgresql+psycopg://burnish:{stored.secret}@127.0.0.1:{stored.port}/burnish" if stored else "",
+        redis_url=f"redis://:{queued.secret}@127.0.0.1:{queued.port}/0" if queued else "",
         model_url=f"http://127.0.0.1:{served.port}/v1" if served else "",
         model_key=served.secret if served else "",
     )

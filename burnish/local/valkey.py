@@ -46,7 +46,8 @@ _STOP_PATIENCE = 30.0
 def start_valkey(home: Path, *, keep_port: bool = False) -> Record:
     """Start or adopt the server; the caller holds the lock."""
     record = known(home, NAME)
-    if (found := running(home)) and wait_until(lambda: _answers(record), patience=_ANSWER_PATIENCE, pause=0.1):
+    found = running(home) if record.port else None  # one whose port was lost cannot be spoken to
+    if found and wait_until(lambda: _answers(record), patience=_ANSWER_PATIENCE, pause=0.1):
         return adopted(home, NAME, found, record.port)
     _end_all(home)
     folder = _folder(home)

@@ -17,6 +17,7 @@ from burnish.prompts.wording import (
     text_schema,
 )
 from burnish.results import Passage, RefinementStep
+from burnish.text.normalise import numbers
 
 _DRAFT_PROPERTIES = {
     "quote": text_schema(300),
@@ -61,6 +62,9 @@ _BEFORE = {
     "en": "An earlier answer, judged: <answer>{answer}</answer> Problems: {issues}\nWrite a better one.",
     "ar": "إجابة سابقة جرى تقييمها: <answer>{answer}</answer> المشكلات: {issues}\nاكتب إجابة أفضل منها.",
 }
+# Faults found by comparison, and so more certain than those that a judge names.
+_UNFOUNDED = {"en": "{number} stands in no passage", "ar": "{number} لا يرد في أي مقطع"}
+_MAX_UNFOUNDED = 3
 
 
 def answer(question: str, passages: Sequence[Passage]) -> Prompt:
@@ -79,7 +83,7 @@ def rewrite(question: str, passages: Sequence[Passage], before: RefinementStep) 
     """Ask for a better answer than an earlier one. Read the reply with `verdicts.read_draft`."""
     language = language_of(question)
     prompt = answer(question, passages)
-    user = _with_earlier(prompt.user, before, language)
+    user = _with_earlier(prompt.user, before, passages, language)
     return Prompt("rewrite", prompt.system, user, prompt.max_tokens, prompt.schema)
 
 
@@ -90,7 +94,7 @@ def answer_and_judge(question: str, passages: Sequence[Passage], before: Refinem
     return Prompt(
         kind="answer_and_judge",
         system="\n".join((_RULES[language], SCORING[language], "", _examples(language, judged=True))),
-        user=_with_earlier(user, before, language) if before else user,
+        user=_with_earlier(user, before, passages, language) if before else user,
         max_tokens=480,
         schema=ANSWER_AND_JUDGE_SCHEMA,
     )
@@ -100,9 +104,11 @@ def _about(question: str, passages: Sequence[Passage], language: PromptLanguage)
     return f"{show_passages(passages)}\n{show_question(question, language)}"
 
 
-def _with_earlier(user: str, before: RefinementStep, language: PromptLanguage) -> str:
-    issues = "; ".join(before.evaluation.issues) or "-"
-    return f"{user}\n{_BEFORE[language].format(answer=inert(before.answer) or '-', issues=inert(issues))}"
+def _with_earlier(user: str, before: RefinementStep, passages: Sequence[Passage], language: PromptLanguage) -> str:
+    held = {number for passage in passages for number in numbers(passage.text)}
+    unfounded = [_UNFOUNDED[language].format(number=number) for number in numbers(before.answer) if number not in held]
+    issues = "; ".join((*before.evaluation.issues, *unfounded[:_MAX_UNFOUNDED])) or "-"
+    return f"{user}\n{_BEFORE[language].format(answer=inert(before.answer), issues=inert(issues))}"
 
 
 def _examples(language: PromptLanguage, *, judged: bool) -> str:

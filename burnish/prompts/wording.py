@@ -22,11 +22,12 @@ FAILED = {
     "ar": "لا توجد إجابة: تعذّرت معالجة السؤال.",
 }
 _ONCE_MORE = {
-    "en": "Your last reply could not be read. Reply with one JSON object and nothing else.",
-    "ar": "تعذّرت قراءة ردّك السابق. أجب بكائن JSON واحد فقط دون أي نص آخر.",
+    "en": "Reply with one short JSON object and nothing else.",
+    "ar": "أجب بكائن JSON واحد قصير دون أي نص آخر.",
 }
 _QUESTION = {"en": "Question", "ar": "السؤال"}
-_MARKER = re.compile(r"<(?=/?\s*(?:passage|answer|question)\b)", re.IGNORECASE)
+# Our own markers, and those with which chat templates begin and end a turn: a server may take them for its own.
+_MARKER = re.compile(r"<(?=\s*/?\s*(?:passage|answer|question|s|start_of_turn|end_of_turn)\b|\|)", re.IGNORECASE)
 
 
 def language_of(question: str) -> PromptLanguage:
@@ -46,16 +47,16 @@ def show_question(question: str, language: PromptLanguage) -> str:
 
 
 def inert(text: str) -> str:
-    """The text with any marker of ours in it disarmed, so that it cannot end the block it stands in."""
+    """The text with any marker in it disarmed, so that it cannot end the block or the turn it stands in."""
     return _MARKER.sub("‹", text)
 
 
 def _attribute(text: str) -> str:
-    return inert(text).replace('"', "'").replace("\n", " ")[:120]
+    return " ".join(inert(text).replace('"', "'").split())[:120]
 
 
 def once_more(prompt: Prompt, language: PromptLanguage) -> Prompt:
-    """The same prompt after a reply that could not be read, with room for a longer one."""
+    """The same prompt after a reply that could not be read or was cut, with room for a longer one."""
     return replace(prompt, user=f"{prompt.user}\n\n{_ONCE_MORE[language]}", max_tokens=prompt.max_tokens * 2)
 
 

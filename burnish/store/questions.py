@@ -205,6 +205,9 @@ def retry(session: Session, batch_id: UUID | None, question_id: UUID | None, out
         runs = select(Run.id).where(Run.question_id.in_(ids))
         failed = update(Step).where(Step.run_id.in_(runs), Step.state == "failed")
         session.execute(failed.values(state="waiting", reply=null()), execution_options=WITHOUT_SYNC)
-        if batch_id:
-            session.execute(update(Batch).where(Batch.id == batch_id).values(ended_at=null(), cancel_requested=False))
+        batches = select(Question.batch_id).where(Question.id.in_(ids))
+        session.execute(
+            update(Batch).where(Batch.id.in_(batches)).values(ended_at=null(), cancel_requested=False),
+            execution_options=WITHOUT_SYNC,
+        )
     return len(ids)

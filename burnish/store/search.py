@@ -1,7 +1,8 @@
 """The two searches that retrieval fuses, each for all queries of a request in one round trip.
 
-Nearest vectors: cosine distance through the HNSW index of the vectors' length. `hnsw.iterative_scan` makes the scan go
-on past the chunks of other collections until it has found enough of this one.
+Nearest vectors: cosine distance, through the HNSW index of the vectors' length in a large collection. There
+`hnsw.iterative_scan` makes the scan go on past the chunks of other collections until it has found enough of this one.
+In a small one all vectors are compared: it costs no more, misses nothing, and no neighbour in the index can hide it.
 
 Words: BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75, the idf of Lucene). For a lexeme t of the query in a
 chunk with `tf` of it, of `word_count` words:
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -33,15 +35,18 @@ K1 = 1.2
 B = 0.75
 MAX_CANDIDATES = 4_000
 EF_SEARCH = 100
+EXACT_UP_TO = 2_000
 
 
 @dataclass(frozen=True)
 class CollectionFacts:
     """What a search must know of its collection."""
 
+    id: UUID
     name: str
     embedding_model: str
     dimension: int
+    chunk_count: int
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,8 @@ class FoundChunk:
 
 _PREPARE = text(
     """
-    SELECT name, embedding_model, dimension, set_config('hnsw.iterative_scan', 'relaxed_order', true),
-           set_config('hnsw.ef_search', :ef_search, true)
+    SELECT id, name, embedding_model, dimension, chunk_count, set_config('hnsw.iterative_scan', 'relaxed_order', true),
+           set_config('hnsw.ef_search', :ef_search, true), set_config('jit', 'off', true)
     FROM collections WHERE id = :collection_id
     """
 )
@@ -103,19 +108,19 @@ _WORDS = text(
         SELECT greatest(word_count, 1)::float8 / greatest(chunk_count, 1) AS words
         FROM collections WHERE id = :collection_id
     ),
-    scored AS (
-        SELECT asked.position, chunks.id,
-               sum(lexeme.idf * counted.tf * (:k1 + 1)
-                   / (counted.tf + :k1 * (1 - :b + :b * chunks.word_count / average.words))) AS score
+    candidate AS MATERIALIZED (
+        SELECT asked.position, asked.config, chunks.id, entry.lexeme, cardinality(entry.positions)::float8 AS tf,
+               :k1 * (1 - :b + :b * chunks.word_count / average.words) AS damping
         FROM asked
         CROSS JOIN average
         JOIN chunks ON chunks.search @@ asked.doors AND chunks.collection_id = :collection_id
              AND chunks.search_config = asked.config::regconfig
         CROSS JOIN LATERAL unnest(ts_filter(setweight(chunks.search, 'A', asked.lexemes), '{a}')) AS entry
-        CROSS JOIN LATERAL (SELECT cardinality(entry.positions)::float8 AS tf) AS counted
-        JOIN lexeme ON (lexeme.position, lexeme.config, lexeme.lexeme)
-                     = (asked.position, asked.config, entry.lexeme)
-        GROUP BY asked.position, chunks.id
+    ),
+    scored AS (
+        SELECT position, candidate.id, sum(lexeme.idf * tf * (:k1 + 1) / (tf + damping)) AS score
+        FROM candidate JOIN lexeme USING (position, config, lexeme)
+        GROUP BY position, candidate.id
     ),
     ranked AS (
         SELECT position, id, row_number() OVER (PARTITION BY position ORDER BY score DESC, id) AS rank FROM scored
@@ -137,33 +142,37 @@ _SHOW = text(
 def prepare_search(session: Session, collection_id: UUID) -> CollectionFacts | None:
     """Set the transaction up for searching; None where there is no such collection."""
     row = session.execute(_PREPARE, {"collection_id": collection_id, "ef_search": str(EF_SEARCH)}).one_or_none()
-    return CollectionFacts(row.name, row.embedding_model, row.dimension) if row else None
+    return CollectionFacts(*row[:5]) if row else None
 
 
 def nearest_chunks(
-    session: Session, collection_id: UUID, dimension: int, vectors: Sequence[str], depth: int
+    session: Session, collection: CollectionFacts, vectors: Sequence[str], depth: int
 ) -> list[list[UUID]]:
     """For each vector (a pgvector literal), the ids of the `depth` nearest chunks, nearest first."""
     if not vectors:
         return []
-    found = session.execute(
-        nearest_statement(dimension, depth), {"collection_id": collection_id, "vectors": list(vectors)}
-    )
-    return _by_position(found.all(), len(vectors))
+    statement = nearest_statement(collection.dimension, depth, exact=collection.chunk_count <= EXACT_UP_TO)
+    found = session.execute(statement, {"collection_id": collection.id, "vectors": list(vectors)})
+    return _by_position(found, len(vectors))
 
 
-def nearest_statement(dimension: int, depth: int) -> TextClause:
+@cache
+def nearest_statement(dimension: int, depth: int, *, exact: bool) -> TextClause:
     # The cast and the condition must stand here word for word as in the index, and the limit as a number, or the
-    # planner cannot see that the index serves.
+    # planner cannot see that the index serves. OFFSET 0 keeps it from seeing that.
     return text(
         f"""
         SELECT asked.position - 1 AS position, found.id
         FROM unnest(CAST(:vectors AS vector[])) WITH ORDINALITY AS asked(vector, position)
         CROSS JOIN LATERAL (
-            SELECT chunks.id, {vector_expression(dimension)} <=> asked.vector AS distance
-            FROM chunks
-            WHERE chunks.collection_id = :collection_id AND {vector_condition(dimension)}
-            ORDER BY {vector_expression(dimension)} <=> asked.vector
+            SELECT compared.id, compared.distance
+            FROM (
+                SELECT chunks.id, {vector_expression(dimension)} <=> asked.vector AS distance
+                FROM chunks
+                WHERE chunks.collection_id = :collection_id AND {vector_condition(dimension)}
+                {"OFFSET 0" if exact else ""}
+            ) AS compared
+            ORDER BY compared.distance
             LIMIT {int(depth)}
         ) AS found
         ORDER BY asked.position, found.distance, found.id
@@ -190,7 +199,7 @@ def chunks_with_words(
             "b": B,
         },
     )
-    return _by_position(found.all(), positions)
+    return _by_position(found, positions)
 
 
 def show_chunks(session: Session, ids: Sequence[UUID]) -> dict[UUID, FoundChunk]:

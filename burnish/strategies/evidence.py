@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from burnish.config import SearchConfig, StrategyConfig
 from burnish.effects import Ask, Effect, Prompt, Reply, Retrieve, SearchQuery, Strategy, ask, ask_together, retrieve
-from burnish.errors import EffectFailed
+from burnish.errors import EffectFailed, ReplyUnreadable
 from burnish.prompts import answering, judging, wording
 from burnish.results import Answer, Citation, Evaluation, Outcome, Passage
 from burnish.text.fusion import reciprocal_rank_fusion
@@ -62,33 +62,39 @@ def answer_from(
     if not shown:
         return abstain(question, shown, details)
     draft = yield from ask_for(answering.answer(question, shown), read_draft, question)
-    if draft is None:
-        return abstain(question, shown, {**details, "unreadable": True})
-    evaluation = check(Evaluation(supported=draft.supported), draft.answer, shown)
-    return conclude(question, draft, evaluation, confidence_of(draft, evaluation, shown), shown, details)
+    evaluation = check(Evaluation(supported=draft.supported), draft, shown)
+    return conclude(question, draft, evaluation, confidence_of(evaluation), shown, details)
 
 
-def ask_for(prompt: Prompt, read: Callable[[str], T | None], question: str) -> Generator[Effect, Any, T | None]:
-    """What `read` makes of the reply. Asked once more if it makes nothing of it, and then unknown: None."""
-    value = read((yield from ask(Ask(prompt))).text)
-    if value is not None:
+def ask_for(prompt: Prompt, read: Callable[[str], T | None], question: str) -> Generator[Effect, Any, T]:
+    """What `read` makes of the reply. One that is cut, or that it makes nothing of, is asked for once more.
+
+    Raises ReplyUnreadable where nothing could be made of either.
+    """
+    reply = yield from ask(Ask(prompt))
+    value = read(reply.text)
+    if value is not None and not reply.truncated:
         return value
     again = wording.once_more(prompt, wording.language_of(question))
-    return read((yield from ask(Ask(again))).text)
+    better = read((yield from ask(Ask(again))).text)
+    if better is None and value is None:
+        raise ReplyUnreadable(f"neither of two replies to the {prompt.kind} prompt could be read")
+    return cast("T", value if better is None else better)
 
 
-def check(evaluation: Evaluation, answer: str, passages: Sequence[Passage]) -> Evaluation:
-    """The evaluation, with the share of the answer that the passages bear out by comparison."""
-    texts = [passage.text for passage in passages]
-    return replace(evaluation, grounding=grounding(answer, texts, detect_language(answer)))
+def check(evaluation: Evaluation, draft: Draft, passages: Sequence[Passage]) -> Evaluation:
+    """The evaluation, with how far the passages bear the answer out by comparison, and its quote with it."""
+    share = grounding(draft.answer, [passage.text for passage in passages], detect_language(draft.answer))
+    if share is not None and not cite(draft.quote, passages):
+        share = min(share, UNQUOTED_CEILING)
+    return replace(evaluation, grounding=share)
 
 
-def confidence_of(draft: Draft, evaluation: Evaluation, passages: Sequence[Passage]) -> float | None:
-    """Confidence in an answer that no judge has scored: its grounding, held down where the quote is not found."""
+def confidence_of(evaluation: Evaluation) -> float | None:
+    """Confidence in an answer that no judge has scored: its grounding, held down where it calls itself unsupported."""
     if evaluation.grounding is None:
         return None
-    ceiling = 1.0 if cite(draft.quote, passages) else UNQUOTED_CEILING
-    return min(evaluation.grounding, ceiling, UNSUPPORTED_CEILING if evaluation.supported is False else 1.0)
+    return min(evaluation.grounding, UNSUPPORTED_CEILING if evaluation.supported is False else 1.0)
 
 
 def conclude(
@@ -109,7 +115,8 @@ def conclude(
 def holds(answer: str, evaluation: Evaluation) -> bool:
     """Whether there is an answer that neither the judge nor the comparison rules out.
 
-    A judge that calls an answer unsupported is overruled only by an answer whose words all but stand in the evidence.
+    A judge that calls an answer unsupported is overruled only by an answer whose words all but stand in the evidence,
+    its quote among them.
     """
     if not answer:
         return False
@@ -142,8 +149,11 @@ def cite(quote: str, passages: Sequence[Passage]) -> Citation | None:
 
 
 def distinct(passages: Sequence[Passage]) -> tuple[Passage, ...]:
-    """The passages without repetitions, by a hash of their whole text, in the order given."""
-    return tuple({text_hash(passage.text): passage for passage in reversed(passages)}.values())[::-1]
+    """The passages without repetitions, by a hash of their whole text, each where it first stands."""
+    by_text: dict[str, Passage] = {}
+    for passage in passages:
+        by_text.setdefault(text_hash(passage.text), passage)
+    return tuple(by_text.values())
 
 
 def accumulate(before: Sequence[Passage], found: Sequence[Passage], limit: int) -> tuple[Passage, ...]:

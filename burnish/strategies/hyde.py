@@ -15,7 +15,7 @@ from burnish.effects import Ask, Effect, Retrieve, SearchQuery, Strategy, ask_to
 from burnish.errors import EffectFailed
 from burnish.prompts import planning
 from burnish.results import HypotheticalDocument
-from burnish.strategies.evidence import answer_from
+from burnish.strategies.evidence import answer_from, distinct, grade
 
 
 def hyde(question: str, config: StrategyConfig) -> Strategy:
@@ -28,7 +28,9 @@ def hyde(question: str, config: StrategyConfig) -> Strategy:
         limit=config.hyde.max_final_docs,
         combine="mean" if config.hyde.mode == "mean" else "rrf",
     )
-    passages = yield from retrieve(request)
+    passages = distinct((yield from retrieve(request)))
+    if config.search.grade_passages:
+        passages = yield from grade(question, passages, config.search)
     trace = {
         "hypothetical_documents": sum(document.kept for document in imagined),
         "num_retrieved": len(passages),

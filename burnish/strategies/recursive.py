@@ -3,6 +3,9 @@
 A part may need the answer of an earlier one; it then says `#1` in its place. Parts that need nothing are answered
 together, and the others after those they need. A part equal to the question, to one above it or to another part is not
 asked again. `max_depth` and `max_nodes` bound the tree; every child is told its share.
+
+The merged answer is a new text that no judge has scored. It is compared with the answers it was made from, and is
+trusted no further than they are, than it agrees with them, and than the share of the parts that has an answer.
 """
 
 from __future__ import annotations
@@ -22,13 +25,20 @@ from burnish.strategies.evidence import MIN_GROUNDING, abstain, ask_for, distinc
 from burnish.strategies.hyde import hyde
 from burnish.strategies.self_irag import self_irag
 from burnish.text.language import detect_language
-from burnish.text.normalise import fold, words
+from burnish.text.normalise import words
 from burnish.text.quotes import grounding
-from burnish.verdicts import read_object, read_sub_questions
+from burnish.verdicts import read_merged, read_sub_questions
 
 LEAVES = {"direct": direct, "self_irag": self_irag, "hyde": hyde}
 MIN_PART_LENGTH = 4
-_REFERENCE = re.compile(r"#(\d+)")
+_REFERENCE = re.compile(r"#(\d{1,3})(?!\d)")
+
+# Words, folded, whose first letter is their own.
+_OWN_WAW = """
+وزير وزاره وزراء واحد واحده وطني وطنيه وجود وثيقه وثائق وظيفه وظائف ولايه ولايات وسيله وسائل وباء والد والده والدين
+وحده وحدات وفاه وفيات وصول ورشه ورقه وسام وكيل وكاله واجب واجبات واقع وادي
+"""
+_BEGIN_WITH_WAW = frozenset(_OWN_WAW.split())
 
 PartResult = Answer | EffectFailed
 
@@ -43,7 +53,7 @@ def recursive(question: str, config: StrategyConfig, depth: int = 0, ancestors: 
     lineage = (*ancestors, canonical(question))
     answers = yield from answer_parts(parts, share(config, len(parts)), depth + 1, lineage)
     yield from note(*(sub_answer(n, part, answer, depth + 1) for n, (part, answer) in enumerate(answers)))
-    return (yield from put_together(question, answers, depth))
+    return (yield from put_together(question, parts, answers, depth))
 
 
 def may_split(question: str, config: RecursiveConfig, depth: int) -> bool:
@@ -53,45 +63,58 @@ def may_split(question: str, config: RecursiveConfig, depth: int) -> bool:
 def is_complex(question: str, config: RecursiveConfig) -> bool:
     """Long enough, and holding at least two different keywords as whole words.
 
-    The Arabic conjunction و is written onto the word that follows it, so as a keyword it counts there.
+    Arabic writes "and" and "the" onto the word that follows: a keyword counts behind them, and و counts there itself.
     """
     if len(question) < config.min_query_length:
         return False
-    keywords = {fold(keyword) for keyword in config.complexity_keywords}
-    found: set[str] = set()
-    for word in words(question):
-        joined = len(word) > 3 and word[0] == "و" and "و" in keywords
-        found |= {word, word[1:], "و"} & keywords if joined else {word} & keywords
-    return len(found) >= 2
+    keywords = {" ".join(bare(word) for word in words(keyword)) for keyword in config.complexity_keywords}
+    found = [part for word in words(question) for part in _apart(word)]
+    spaced = f" {' '.join(found)} "
+    return sum(f" {keyword} " in spaced for keyword in keywords if keyword) >= 2
+
+
+def _apart(word: str) -> tuple[str, ...]:
+    is_joined = len(word) > 3 and word[0] == "و" and word not in _BEGIN_WITH_WAW
+    return ("و", bare(word[1:])) if is_joined else (bare(word),)
+
+
+def bare(word: str) -> str:
+    """A folded word without the Arabic article."""
+    return word.removeprefix("ال") if len(word) > 4 else word
 
 
 def split(question: str, config: RecursiveConfig, ancestors: Sequence[str]) -> Generator[Effect, Any, tuple[str, ...]]:
     """The parts worth asking; none where the question cannot be taken apart."""
     prompt = planning.decompose(question, config.max_sub_questions)
     try:
-        parts = yield from ask_for(prompt, lambda text: read_sub_questions(text) or None, question)
+        parts = yield from ask_for(prompt, read_sub_questions, question)
     except EffectFailed:
         return ()
-    return worth_asking(parts or (), question, config, ancestors)
+    return worth_asking(parts, question, config, ancestors)
 
 
 def worth_asking(
     parts: Sequence[str], question: str, config: RecursiveConfig, ancestors: Sequence[str]
 ) -> tuple[str, ...]:
-    """The parts without repetitions, capped. A reference to a part that is left out makes the plan void."""
-    seen = {canonical(question), *ancestors}
+    """The parts without repetitions, the first of them up to the cap.
+
+    Where parts refer to others, a part left out before the cap would shift what they refer to, and a `#1` of the
+    question's own would be taken for one of theirs: such a plan is void.
+    """
+    seen = {"", canonical(question), *ancestors}
     kept: dict[str, str] = {}
-    for part in parts[: min(config.max_sub_questions, config.max_nodes - 1)]:
+    for part in parts:
         key = canonical(part)
-        if len(part) >= MIN_PART_LENGTH and key not in seen and key not in kept:
-            kept[key] = part
-    plan = tuple(kept.values())
-    whole = len(plan) == len(parts) or not any(_REFERENCE.search(part) for part in plan)
-    return plan if whole and all(_is_ordered(part, position) for position, part in enumerate(plan)) else ()
+        if len(part) >= MIN_PART_LENGTH and key not in seen:
+            kept.setdefault(key, part)
+    plan = tuple(kept.values())[: min(config.max_sub_questions, config.max_nodes - 1)]
+    is_plain = len(kept) == len(parts) and not _REFERENCE.search(question)
+    return plan if all(_is_ordered(part, n, is_plain) for n, part in enumerate(plan)) else ()
 
 
-def _is_ordered(part: str, position: int) -> bool:
-    return all(1 <= int(reference) <= position for reference in _REFERENCE.findall(part))
+def _is_ordered(part: str, position: int, is_plain: bool) -> bool:
+    """Whether all that the part needs stands before it."""
+    return all(is_plain and 0 <= needed < position for needed in _needs(part))
 
 
 def canonical(question: str) -> str:
@@ -128,12 +151,10 @@ def _needs(part: str) -> set[int]:
 
 def fill_in(part: str, done: dict[int, tuple[str, PartResult]]) -> str | None:
     """The part with earlier answers in place of its references; None where one of those has no answer."""
-    for n in _needs(part):
-        answer = done[n][1]
-        if not has_answer(answer):
-            return None
-        part = re.sub(rf"#{n + 1}(?!\d)", lambda _, text=answer.text: text.rstrip(" ."), part)
-    return part
+    known = {n: answer.text.strip(" .") for n in _needs(part) if has_answer(answer := done[n][1])}
+    if known.keys() != _needs(part):
+        return None
+    return _REFERENCE.sub(lambda reference: known[int(reference[1]) - 1], part)
 
 
 def has_answer(answer: PartResult) -> TypeGuard[Answer]:
@@ -146,8 +167,13 @@ def sub_answer(position: int, question: str, answer: PartResult, depth: int) -> 
     return SubAnswer(position, question, answer.text, depth, answer.outcome, answer.confidence)
 
 
-def put_together(question: str, answers: Sequence[tuple[str, PartResult]], depth: int) -> Strategy:
-    """One answer from those of the parts. With none to put together it abstains, or fails as the parts did."""
+def put_together(
+    question: str, parts: Sequence[str], answers: Sequence[tuple[str, PartResult]], depth: int
+) -> Strategy:
+    """One answer from those of the parts. With too few to make one it abstains, or fails as the parts did.
+
+    parts: as they were planned. answers: each with its part as it was asked, its references filled in.
+    """
     found = [(part, answer) for part, answer in answers if has_answer(answer)]
     trace: dict[str, Any] = {
         "decomposed": True,
@@ -156,40 +182,49 @@ def put_together(question: str, answers: Sequence[tuple[str, PartResult]], depth
         "answered": len(found),
     }
     evidence = distinct([passage for _, answer in found for passage in answer.evidence])
-    if not found:
+    if not reaches_the_end(parts, answers):
         for _, answer in answers:
             if isinstance(answer, EffectFailed):
                 raise answer
         return abstain(question, evidence, trace)
-    merged = yield from merge(question, [(part, answer.text) for part, answer in found])
-    text = merged or in_turn([answer for _, answer in found])
+    texts = [(part, answer.text) for part, answer in found]
+    merged = yield from merge(question, texts)
     trace["merged_by"] = "model" if merged else "concatenation"
-    return _as_answer(text, [answer for _, answer in found], evidence, trace)
+    text = merged or in_turn([answer for _, answer in found])
+    ceiling = min(agreement(text, texts), len(found) / len(answers))
+    return _as_answer(text, [answer for _, answer in found], ceiling, evidence, trace)
+
+
+def reaches_the_end(parts: Sequence[str], answers: Sequence[tuple[str, PartResult]]) -> bool:
+    """Whether there are answers to make one of, and not only those of parts that others were to build upon."""
+    answered = [part for part, (_, answer) in zip(parts, answers, strict=True) if has_answer(answer)]
+    builds_up = any(_needs(part) for part in parts)
+    return any(_needs(part) for part in answered) if builds_up else bool(answered)
 
 
 def merge(question: str, parts: Sequence[tuple[str, str]]) -> Generator[Effect, Any, str | None]:
     """The model's merged answer; None where it cannot be had, or says what the parts do not."""
     try:
-        text = yield from ask_for(planning.merge(question, parts), _read_merged, question)
+        text = yield from ask_for(planning.merge(question, parts), read_merged, question)
     except EffectFailed:
         return None
-    if text is None:
-        return None
-    borne_out = grounding(text, [f"{part} {answer}" for part, answer in parts], detect_language(text))
-    return text if borne_out is None or borne_out >= MIN_GROUNDING else None
+    return text if agreement(text, parts) >= MIN_GROUNDING else None
 
 
-def _read_merged(text: str) -> str | None:
-    value = (read_object(text) or {}).get("answer")
-    return value.strip() or None if isinstance(value, str) else None
+def agreement(text: str, parts: Sequence[tuple[str, str]]) -> float:
+    """The share of a text, in [0, 1], that sub-questions and their answers bear out; 1 where that cannot be told."""
+    share = grounding(text, [f"{part} {answer}" for part, answer in parts], detect_language(text))
+    return 1.0 if share is None else share
 
 
 def in_turn(answers: Sequence[Answer]) -> str:
     return "\n\n".join(answer.text for answer in answers)
 
 
-def _as_answer(text: str, parts: Sequence[Answer], evidence: tuple[Passage, ...], trace: dict[str, Any]) -> Answer:
+def _as_answer(
+    text: str, parts: Sequence[Answer], ceiling: float, evidence: tuple[Passage, ...], trace: dict[str, Any]
+) -> Answer:
     known = [answer.confidence for answer in parts if answer.confidence is not None]
-    confidence = min(known) if len(known) == len(parts) else None
+    confidence = min(*known, ceiling) if len(known) == len(parts) else None
     citations: dict[Citation, None] = dict.fromkeys(citation for answer in parts for citation in answer.citations)
     return Answer(text, Outcome.SUCCEEDED, confidence, evidence, tuple(citations), trace)

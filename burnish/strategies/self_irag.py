@@ -71,6 +71,7 @@ def iterate(
 ) -> Generator[Effect, Any, Candidate]:
     """One candidate, judged. With no passages nothing is asked: there is no answer without evidence."""
     before = candidates[-1].step if candidates and config.enable_answer_refinement else None
+    before = before if before and before.answer else None  # nothing cannot be improved
     draft, evaluation = Draft("", "", None), Evaluation()
     if passages:
         write = write_and_judge if config.fast_mode else write_then_judge
@@ -82,35 +83,54 @@ def iterate(
 def write_and_judge(
     question: str, passages: Sequence[Passage], before: RefinementStep | None
 ) -> Generator[Effect, Any, tuple[Draft, Evaluation]]:
-    """Fast mode: one call for both. What cannot be read is done again in two steps."""
+    """Fast mode: one call for both. Whichever of the two cannot be read is asked for alone."""
     reply = yield from ask(Ask(answering.answer_and_judge(question, passages, before)))
     draft, evaluation = read_draft(reply.text), read_evaluation(reply.text)
-    if draft is None or evaluation is None:
+    if draft is None or (evaluation is None and reply.truncated):
         return (yield from write_then_judge(question, passages, before))
-    return draft, check(evaluation, draft.answer, passages)
+    if draft.answer and (evaluation is None or evaluation.confidence is None):
+        evaluation = yield from judge(question, draft, passages)
+    return draft, of_draft(evaluation or Evaluation(), draft, passages)
 
 
 def write_then_judge(
     question: str, passages: Sequence[Passage], before: RefinementStep | None
 ) -> Generator[Effect, Any, tuple[Draft, Evaluation]]:
-    """Two calls: the answer, and a judgement of it. Either is unknown where it cannot be read."""
+    """Two calls: the answer, and a judgement of it where there is one to judge."""
     prompt = answering.rewrite(question, passages, before) if before else answering.answer(question, passages)
     draft = yield from ask_for(prompt, read_draft, question)
-    if draft is None or not draft.answer:
-        return draft or Draft("", "", None), Evaluation(supported=draft.supported if draft else None)
-    evaluation = yield from ask_for(judging.judge(question, draft.answer, passages), read_evaluation, question)
-    return draft, check(evaluation or Evaluation(), draft.answer, passages)
+    evaluation = Evaluation(supported=draft.supported)
+    if draft.answer:
+        evaluation = yield from judge(question, draft, passages)
+    return draft, of_draft(evaluation, draft, passages)
+
+
+def judge(question: str, draft: Draft, passages: Sequence[Passage]) -> Generator[Effect, Any, Evaluation]:
+    """A judgement of the answer; the draft's own word and no scores where the judge cannot be had or read."""
+    prompt = judging.judge(question, draft.answer, passages)
+    try:
+        return (yield from ask_for(prompt, read_evaluation, question))
+    except EffectFailed:
+        return Evaluation(supported=draft.supported)
+
+
+def of_draft(evaluation: Evaluation, draft: Draft, passages: Sequence[Passage]) -> Evaluation:
+    """The evaluation, compared with the passages. Of no answer nothing is kept but what to look for."""
+    if not draft.answer:
+        return Evaluation(supported=evaluation.supported, issues=evaluation.issues, suggestions=evaluation.suggestions)
+    return check(evaluation, draft, passages)
 
 
 def next_query(question: str, candidate: Candidate, config: SelfIRAGConfig) -> str | None:
-    """What to search with next; None when the answer is good enough or a further iteration could change nothing."""
-    confidence = candidate.step.confidence
-    if confidence is not None and confidence >= config.confidence_threshold:
+    """What to search with next; None when the answer is good enough or a further iteration has nothing to lean on."""
+    evaluation = candidate.step.evaluation
+    if evaluation.confidence is not None and evaluation.confidence >= config.confidence_threshold:
         return None
-    suggestions = candidate.step.evaluation.suggestions[:2] if config.enable_retrieval_refinement else ()
+    suggestions = evaluation.suggestions[:2] if config.enable_retrieval_refinement else ()
     query = " ".join((question, *suggestions))
-    has_news = query != candidate.step.query or (config.enable_answer_refinement and bool(candidate.passages))
-    return query if has_news else None
+    has_faults = evaluation.confidence is not None or evaluation.supported is False or bool(evaluation.issues)
+    can_rewrite = config.enable_answer_refinement and candidate.draft.answer and has_faults
+    return query if can_rewrite or query != candidate.step.query else None
 
 
 def best_of(question: str, candidates: Sequence[Candidate], stopped_by: str | None = None) -> Answer:

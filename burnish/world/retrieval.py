@@ -31,6 +31,7 @@ from burnish.effects import Retrieve, SearchQuery
 from burnish.errors import NotFound, RetrievalFailed
 from burnish.results import Passage
 from burnish.store.search import (
+    CollectionFacts,
     FoundChunk,
     WordQuery,
     chunks_with_words,
@@ -55,6 +56,9 @@ class Voices:
     words: bool = True
 
 
+ALL_VOICES = Voices()
+
+
 @dataclass(frozen=True)
 class _Query:
     text: str
@@ -63,7 +67,7 @@ class _Query:
 
 
 def search(
-    session: Session, embedder: Embedder, collection_id: UUID, request: Retrieve, *, voices: Voices = Voices()
+    session: Session, embedder: Embedder, collection_id: UUID, request: Retrieve, *, voices: Voices = ALL_VOICES
 ) -> tuple[Passage, ...]:
     """The passages that the request asks for, best first; none where nothing is found. A text is shown once.
 
@@ -78,7 +82,7 @@ def search(
         if facts is None:
             raise NotFound(f"there is no collection {collection_id}")
         check_collection(facts.name, facts.embedding_model, facts.dimension, embedder)
-        ranked = _ranked(session, collection_id, queries, vectors, request, voices)
+        ranked = _ranked(session, facts, queries, vectors, request, voices)
         is_single = request.combine == "mean" or len(queries) == 1
         return _passages(session, ranked, min(request.limit, request.top_k) if is_single else request.limit)
     except SQLAlchemyError as error:
@@ -107,21 +111,20 @@ def _embedded(embedder: Embedder, queries: Sequence[_Query]) -> dict[int, Vector
 
 def _ranked(
     session: Session,
-    collection: UUID,
+    collection: CollectionFacts,
     queries: Sequence[_Query],
     vectors: dict[int, Vectors],
     request: Retrieve,
     voices: Voices,
 ) -> list[tuple[UUID, float]]:
     depth = max(DEPTH, request.top_k)
-    dimension = len(next(iter(vectors.values()), ()))
     asked = _word_queries(queries) if voices.words else []
-    by_words = chunks_with_words(session, collection, asked, len(queries), depth)
+    by_words = chunks_with_words(session, collection.id, asked, len(queries), depth)
     if request.combine == "mean":
         mean = [vector_literal(np.mean(list(vectors.values()), axis=0))] if vectors else []
-        return reciprocal_rank_fusion([*nearest_chunks(session, collection, dimension, mean, depth), *by_words])
+        return reciprocal_rank_fusion([*nearest_chunks(session, collection, mean, depth), *by_words])
     literals = [vector_literal(vector) for vector in vectors.values()]
-    nearest = dict(zip(vectors, nearest_chunks(session, collection, dimension, literals, depth), strict=True))
+    nearest = dict(zip(vectors, nearest_chunks(session, collection, literals, depth), strict=True))
     singles = [reciprocal_rank_fusion([nearest.get(n, []), by_words[n]]) for n in range(len(queries))]
     return singles[0] if len(singles) == 1 else _merged(queries, singles, request)
 

@@ -9,7 +9,7 @@ from building import empty_word, pdf, word, word_bomb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.world.documents import Document, UnreadableFile, read_bytes
+from burnish.world.documents import Document, read_bytes
 
 Read = Callable[..., Document]
 Refusal = Callable[..., str]
@@ -95,7 +95,7 @@ def test_markdown_is_kept_and_titled_by_its_first_heading(read: Read) -> None:
     found = read(text.encode(), "a.md")
     assert (found.text, found.title) == (text, "The **title**")
     assert read(b"Title\n=====\ntext", "a.md").title == "Title"
-    assert read(b"no heading", "a.md").title == "a"
+    assert read(b"no heading\n#hashtag\n---\n# ", "a.md").title == "a"
 
 
 def test_front_matter_goes_into_the_metadata(read: Read) -> None:
@@ -139,6 +139,8 @@ def test_html_is_read_in_the_encoding_it_declares_unless_that_is_wrong(read: Rea
     assert read(page.encode("cp1251"), "a.html").text == RUSSIAN
     wrong = f'<meta charset="windows-1251"><p>{ARABIC}</p>'
     assert read(wrong.encode("utf-8"), "a.html").text == ARABIC
+    xhtml = f'<?xml version="1.0" encoding="windows-1251"?><html xmlns="http://www.w3.org/1999/xhtml"><p>{ARABIC}</p>'
+    assert read(xhtml.encode("utf-8"), "a.html").text == ARABIC
     unknown = f'<meta charset="no-such"><p>{ARABIC}</p>'
     assert read(unknown.encode("cp1256"), "a.html").text == ARABIC
 
@@ -153,6 +155,11 @@ def test_html_without_text_is_refused(refusal: Refusal, page: bytes) -> None:
 def test_html_nested_without_bound_is_read(read: Read) -> None:
     depth = 5000
     assert read(b"<div>" * depth + b"deep" + b"</div>" * depth, "a.html").text == "deep"
+
+
+@pytest.mark.parametrize("piece", [b"<a ", b"<!--", b"<?", b"<![CDATA[", b"</a ", b"<", b"&", b"<i> </i>", b"<tr><td>"])
+def test_html_broken_over_and_over_gives_an_end(piece: bytes) -> None:
+    assert len(read_bytes(piece * 20_000, "a.html")) == 1
 
 
 def test_pdf_pages_are_read_in_order(read: Read) -> None:

@@ -103,7 +103,7 @@ def test_answers_score_as_the_reference_scorer_scores_them(evaldata: Path, norm:
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
     normalise = reference.NORMS[norm]
-    questions = read_lines(evaldata / "dev" / name / "questions.jsonl")
+    questions = read_lines(evaldata / "dev" / name / "questions.jsonl")[::4]
     for question, other in pairwise(questions):
         gold = question["answers"][0]
         for prediction in (other["answers"][0], question["question"], f"it is the {gold}، yes.", gold):

@@ -9,10 +9,7 @@ from burnish.world.formats.encoding import decode
 
 _FRONT_MATTER: Final = re.compile(r"\A\s*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD: Final = re.compile(r"([A-Za-z_][\w .-]*):(?:[ \t]+(.*))?")
-_FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.DOTALL | re.MULTILINE)
-_HEADING: Final = re.compile(
-    r"^ {0,3}#{1,6}[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$|^ {0,3}(\S.*?)[ \t]*\n {0,3}=+[ \t]*$", re.MULTILINE
-)
+_FENCES = ("```", "~~~")
 
 
 def read_plain(data: bytes, max_characters: int) -> Content:
@@ -44,5 +41,21 @@ def _fields(front_matter: str) -> dict[str, str]:
 
 
 def _first_heading(text: str) -> str | None:
-    found = _HEADING.search(_FENCE.sub("", text))
-    return found[found.lastindex or 1].strip() if found else None
+    above, fence = "", ""
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith(fence or _FENCES):
+            fence = "" if fence else line[:3]
+        elif not fence and line.startswith("#") and (heading := _atx_heading(line)):
+            return heading
+        elif not fence and above and line and not line.strip("="):
+            return above
+        above = line
+    return None
+
+
+def _atx_heading(line: str) -> str:
+    """The words of "## Heading ##"; empty for what only begins like one, as "#hashtag"."""
+    words = line.split()
+    if words[-1].strip("#") == "":
+        words[1:] = words[1:-1]
+    return " ".join(words[1:]) if words[0].strip("#") == "" and len(words[0]) <= 6 else ""

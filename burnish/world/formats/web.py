@@ -28,9 +28,10 @@ _MARKS: Final = {
     "li": (_LINE + "- ", _LINE),
     "br": (_LINE, ""),
 }
-_BLOCK_BREAK: Final = re.compile(f"[\\s{_LINE}]*{_BLOCK}[\\s{_BLOCK}{_LINE}]*")
-_LINE_BREAK: Final = re.compile(f"\\s*{_LINE}[\\s{_LINE}]*")
-_CELL_BREAK: Final = re.compile(f" *{_CELL} *")
+# The look-behinds keep these linear in a long run of spaces.
+_BLOCK_BREAK: Final = re.compile(f"(?<![\\s{_LINE}])[\\s{_LINE}]*{_BLOCK}[\\s{_BLOCK}{_LINE}]*")
+_LINE_BREAK: Final = re.compile(f"(?<!\\s)\\s*{_LINE}[\\s{_LINE}]*")
+_CELL_BREAK: Final = re.compile(f"(?<! ) *{_CELL} *")
 _SPACES: Final = re.compile(r"\s+")
 _DECLARED: Final = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 
@@ -51,7 +52,7 @@ def _parse(text: str) -> BeautifulSoup:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         try:
-            return BeautifulSoup(text, "html.parser")
+            return BeautifulSoup(text, "lxml")  # the parser of the standard library needs minutes for some broken pages
         except ParserRejectedMarkup as error:
             raise UnreadableDocument("the HTML is damaged: open it in a browser and save the page again") from error
 

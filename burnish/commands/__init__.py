@@ -1,0 +1,1 @@
+"""What the commands of `burnish` do; `burnish.cli` says how they are called."""
