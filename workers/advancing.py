@@ -8,9 +8,12 @@ committed with the boundary itself; a call of the model, being dear, is committe
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
+
+from sqlalchemy.orm import Session
 
 from burnish.config import StrategyConfig
 from burnish.effects import Ask, Note, Subquestion
@@ -37,6 +40,8 @@ from burnish.store.session import Sessions
 from burnish.strategies.registry import begin
 from burnish.world.perform import World
 from workers.leases import Heartbeat
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -158,22 +163,23 @@ class _Advance:
         self._unwritten.append(Performed(item, reply, call))
         self._flow.supply(item.key, reply)
         if isinstance(item.effect, Ask):
-            self._write()
+            self._commit(lambda _session: None)
             check_wanted(self._spent)
 
-    def _write(self) -> None:
+    def _commit(self, then: Callable[[Session], T]) -> T:
+        """Write what was found out and do `then`, in one transaction and under the lease."""
         with self._place.sessions.begin() as session:
-            self._spent = record(session, self._run, self._unwritten, self._place.lease_seconds)
+            hold(session, self._run.lease, self._place.lease_seconds)
+            self._spent = record(session, self._run, self._unwritten) or self._spent
+            result = then(session)
         self._unwritten = []
+        return result
 
     def _fan_out(self, items: Sequence[Item]) -> FanOut:
+        run, task_name = self._run, run_task_name(self._run.asked.strategy, "gathered")
         named = [(item, self._task_name(item)) for item in items]
-        task_name = run_task_name(self._run.asked.strategy, "gathered")
-        with self._place.sessions.begin() as session:
-            if self._unwritten:
-                record(session, self._run, self._unwritten, self._place.lease_seconds)
-            sent = park(session, self._run.lease, self._run.scope.question_id, named, task_name)
-        return FanOut(sent, task_name, self._run.scope, self._run.asked.question)
+        sent = self._commit(lambda session: park(session, run.lease, run.scope.question_id, named, task_name))
+        return FanOut(sent, task_name, run.scope, run.asked.question)
 
     @staticmethod
     def _task_name(item: Item) -> str:
@@ -185,16 +191,11 @@ class _Advance:
 
     def _go_on(self) -> GoOn:
         task_name = run_task_name(self._run.asked.strategy, "iteration")
-        with self._place.sessions.begin() as session:
-            record(session, self._run, self._unwritten, self._place.lease_seconds)
-            hand_over(session, self._run.lease, task_name)
+        self._commit(lambda session: hand_over(session, self._run.lease, task_name))
         return GoOn(task_name, self._run.scope, self._run.asked.question)
 
     def _end(self, answer: Answer, failure: BurnishError | None) -> Ended:
-        with self._place.sessions.begin() as session:
-            if self._unwritten:
-                record(session, self._run, self._unwritten, self._place.lease_seconds)
-            ready = end_run(session, self._run, answer, failure, self._place.lease_seconds)
+        ready = self._commit(lambda session: end_run(session, self._run, answer, failure))
         return Ended(ready, self._run.scope)
 
     def _empty(self, outcome: Outcome) -> Answer:

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from burnish.effects import Ask, Subquestion
 from burnish.engine import Item
 from burnish.store import codec
-from burnish.store.leases import WITHOUT_SYNC, Lease, hold
+from burnish.store.leases import WITHOUT_SYNC, Lease
 from burnish.store.models import Run, Step
 
 
@@ -35,11 +35,10 @@ class Sent:
 def park(
     session: Session, lease: Lease, question_id: UUID, items: Sequence[tuple[Item, str]], task_name: str
 ) -> list[Sent]:
-    """Make the items ready and let the run wait for them.
+    """Make the items ready and let the run, which is held, wait for them.
 
     items: each with the name of the task that will do it. task_name: that of the task that goes on afterwards.
     """
-    hold(session, lease, 0)
     sent = [_make_ready(session, lease.row_id, question_id, item, name) for item, name in items]
     waiting = {"state": "waiting", "pending": len(sent), "task_name": task_name}
     statement = update(Run).where(Run.id == lease.row_id).values(**waiting, lease_token=None, lease_until=None)
@@ -144,8 +143,7 @@ def _count_down(session: Session, run_id: UUID) -> UUID | None:
 
 
 def hand_over(session: Session, lease: Lease, task_name: str) -> None:
-    """Make a run ready for the task that goes on with it."""
-    hold(session, lease, 0)
+    """Make a run that is held ready for the task that goes on with it."""
     ready = {"state": "ready", "task_name": task_name, "enqueued_at": func.clock_timestamp()}
     statement = update(Run).where(Run.id == lease.row_id).values(**ready, lease_token=None, lease_until=None)
     session.execute(statement, execution_options=WITHOUT_SYNC)

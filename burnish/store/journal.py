@@ -1,7 +1,8 @@
 """The journal in Postgres: open a run with all its replies, record what it was told, end it.
 
-Every function works within the caller's transaction and every write first makes sure of the lease, so that a reply,
-its audit rows, its cost and the run's new state are committed together or not at all, and by one worker only.
+Every function works within the caller's transaction, and every write under a lease that the caller made sure of
+(`hold`) in that transaction, so that a reply, its audit rows, its cost and the run's new state are committed together or not at
+all, and by one worker only.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from burnish.errors import BurnishError, EffectFailed
 from burnish.results import Answer, Call, Outcome
 from burnish.store import audit, codec
 from burnish.store.fan_out import join
-from burnish.store.leases import WITHOUT_SYNC, Lease, claim, hold
+from burnish.store.leases import WITHOUT_SYNC, Lease, claim
 from burnish.store.models import Collection, LLMCall, Question, Run, Step
 
 
@@ -115,16 +116,19 @@ def _reply_of(row: Any) -> Any:
     return codec.load_answer(row.answer) if row.answer else codec.load_reply(row.request, row.reply)
 
 
-def record(session: Session, run: OpenRun, performed: Sequence[Performed], lease_seconds: float) -> Spent:
-    """Write replies, with their audit rows and costs, and tell what the question has taken by now."""
-    hold(session, run.lease, lease_seconds)
-    steps = [_step_values(run.lease.row_id, each) for each in performed]
-    ids = _write_steps(session, steps)
+def record(session: Session, run: OpenRun, performed: Sequence[Performed]) -> Spent | None:
+    """Write replies with their audit rows and costs, under a lease that is held.
+
+    Returns what the question has taken by now, or None where these replies took nothing.
+    """
+    if not performed:
+        return None
+    ids = _write_steps(session, [_step_values(run.lease.row_id, each) for each in performed])
     for each in performed:
         if isinstance(each.item.effect, Note):
             audit.write(session, run.lease.row_id, ids[each.item.key], each.item.effect.records)
     calls = [(ids[each.item.key], each.call) for each in performed if each.call]
-    return spend(session, run.scope.question_id, calls)
+    return spend(session, run.scope.question_id, calls) if calls else None
 
 
 def _step_values(run_id: UUID, performed: Performed) -> dict[str, Any]:
@@ -157,9 +161,8 @@ def _write_steps(session: Session, steps: Sequence[dict[str, Any]]) -> dict[str,
 
 
 def spend(session: Session, question_id: UUID, calls: Sequence[tuple[UUID, Call]]) -> Spent:
-    """Write calls under their steps' ids and add what they took to the question."""
-    if calls:
-        session.execute(insert(LLMCall), [_call_values(question_id, step_id, call) for step_id, call in calls])
+    """Write calls under their steps' ids, add what they took to the question, and tell what that makes."""
+    session.execute(insert(LLMCall), [_call_values(question_id, step_id, call) for step_id, call in calls])
     took = [call for _, call in calls]
     statement = (
         update(Question)
@@ -192,11 +195,8 @@ def _call_values(question_id: UUID, step_id: UUID, call: Call) -> dict[str, Any]
     }
 
 
-def end_run(
-    session: Session, run: OpenRun, answer: Answer, failure: BurnishError | None, lease_seconds: float
-) -> UUID | None:
-    """End a run with its answer. Returns the id of the parent run if that can go on now."""
-    hold(session, run.lease, lease_seconds)
+def end_run(session: Session, run: OpenRun, answer: Answer, failure: BurnishError | None) -> UUID | None:
+    """End a run that is held with its answer. Returns the id of the parent run if that can go on now."""
     ended: dict[str, Any] = {
         "state": "ended",
         "outcome": answer.outcome.value,

@@ -191,7 +191,7 @@ def put_together(
     merged = yield from merge(question, texts)
     trace["merged_by"] = "model" if merged else "concatenation"
     text = merged or in_turn([answer for _, answer in found])
-    ceiling = min(agreement(text, texts), len(found) / len(answers))
+    ceiling = min(agreement(text, question, texts), len(found) / len(answers))
     return _as_answer(text, [answer for _, answer in found], ceiling, evidence, trace)
 
 
@@ -208,12 +208,13 @@ def merge(question: str, parts: Sequence[tuple[str, str]]) -> Generator[Effect, 
         text = yield from ask_for(planning.merge(question, parts), read_merged, question)
     except EffectFailed:
         return None
-    return text if agreement(text, parts) >= MIN_GROUNDING else None
+    return text if agreement(text, question, parts) >= MIN_GROUNDING else None
 
 
-def agreement(text: str, parts: Sequence[tuple[str, str]]) -> float:
-    """The share of a text, in [0, 1], that sub-questions and their answers bear out; 1 where that cannot be told."""
-    share = grounding(text, [f"{part} {answer}" for part, answer in parts], detect_language(text))
+def agreement(text: str, question: str, parts: Sequence[tuple[str, str]]) -> float:
+    """The share of a text, in [0, 1], whose words were asked or answered; 1 where that cannot be told."""
+    spoken = [question, *(f"{part} {answer}" for part, answer in parts)]
+    share = grounding(text, spoken, detect_language(text))
     return 1.0 if share is None else share
 
 

@@ -27,6 +27,7 @@ from burnish.world.retries import failure_of, pause_before
 logger = logging.getLogger(__name__)
 
 TOP_CHOICES = 10
+QUESTIONS_REMEMBERED = 4_096
 SLOT_GRACE_SECONDS = 10.0
 
 
@@ -211,11 +212,19 @@ class RemoteEmbedder:
         self.languages = languages
         self._options = options
         self._loop = loop
+        # Sub-questions and refined queries come back; a vector costs a call.
+        self._question = lru_cache(maxsize=QUESTIONS_REMEMBERED)(self._embed_question)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
-        """See Embedder. `role` is of no account: these models have one kind of input."""
-        del role
+        """See Embedder. These models have one kind of input; of questions, a process remembers the latest."""
+        import numpy as np
+
+        if role == "question" and texts:
+            return np.stack([self._question(text) for text in texts])
         return self._loop.run(self._embed(list(texts)))
+
+    def _embed_question(self, text: str) -> Vectors:
+        return self._loop.run(self._embed([text]))[0]
 
     async def _embed(self, texts: list[str]) -> Vectors:
         import numpy as np

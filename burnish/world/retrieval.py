@@ -41,7 +41,7 @@ from burnish.store.search import (
 )
 from burnish.text.fusion import keep_seat, reciprocal_rank_fusion
 from burnish.text.language import detect_language, search_config
-from burnish.text.normalise import content_words, text_hash, words
+from burnish.text.normalise import clean, content_words, text_hash, words
 from burnish.world.embeddings import Embedder, Vectors, check_collection, check_dimension, vector_literal
 
 DEPTH = 50
@@ -75,7 +75,8 @@ def search(
     Raises NotFound for an unknown collection, DimensionMismatch where it was embedded by another model, RetrievalFailed
     where the database does not answer, and what the embedder raises.
     """
-    queries = [_understood(query) for query in request.queries if query.text.strip()]
+    understood = [_understood(query) for query in request.queries]
+    queries = [query for query in understood if query.text]
     vectors = _embedded(embedder, queries) if voices.vectors else {}
     try:
         facts = prepare_search(session, collection_id)
@@ -90,7 +91,8 @@ def search(
 
 
 def _understood(query: SearchQuery) -> _Query:
-    return _Query(query.text, query.role == "question", detect_language(query.text))
+    text = clean(query.text).strip()
+    return _Query(text, query.role == "question", detect_language(text))
 
 
 def _embedded(embedder: Embedder, queries: Sequence[_Query]) -> dict[int, Vectors]:

@@ -21,10 +21,6 @@ plans = st.lists(calls | st.builds(search, texts) | st.just(note()) | children |
 tree = st.fixed_dictionaries({"root": plans, "x": plans, "y": plans})
 
 
-class Killed(BaseException):
-    """As a process ends: nobody catches it."""
-
-
 class Performer:
     """Echoes, and is killed before the calls whose numbers are given, counted over all runs."""
 
@@ -63,7 +59,9 @@ def deeper(plan: dict[str, list[Effect]]) -> dict[str, list[Effect]]:
 
 def _deeper(effect: Effect) -> Effect:
     if isinstance(effect, Together):
-        return Together(tuple(child(each.question, 2) if isinstance(each, Subquestion) else each for each in effect.effects))
+        return Together(
+            tuple(child(each.question, 2) if isinstance(each, Subquestion) else each for each in effect.effects)
+        )
     return child(effect.question, 2) if isinstance(effect, Subquestion) else effect
 
 

@@ -143,6 +143,7 @@ def test_a_blank_query_is_passed_over(sessions: Sessions, embedder: WordEmbedder
     with sessions() as session:
         request = Retrieve((SearchQuery(" ", "passage"), SearchQuery("harbour"), SearchQuery("\0")), 1, 1)
         assert ids(search(session, embedder, collection, request)) == ["harbour"]
+    assert embedder.asked[-1] == ("harbour", "question")
 
 
 def _bm25(texts: Mapping[str, list[str]], query: set[str]) -> dict[str, float]:

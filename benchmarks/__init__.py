@@ -1,0 +1,1 @@
+"""How fast and how good: figures as ratios, taken side by side in one run. `make bench` prints them."""
