@@ -72,6 +72,7 @@ _ANSWER: dict[str, Any] = {
     "language": "en",
     "strategy": "self_irag",
     "collection": "default",
+    "config": {},
     "state": "ended",
     "outcome": "succeeded",
     "answer": "2,850 km",
@@ -101,6 +102,7 @@ class Answer(_Wire):
     language: str = Field(description='"en", "ar", or "und" where it could not be told')
     strategy: str
     collection: str
+    config: dict[str, Any] = Field(description="settings of the strategies that differ from burnish's own")
     state: Literal["queued", "running", "ended"]
     outcome: Outcome | None
     answer: str | None = Field(description="the answer, or why there is none, in the question's language")

@@ -175,8 +175,9 @@ def _reply(text: Any) -> Reply:
 
 def _passages(found: Any) -> list[Passage]:
     passages = list(found)
-    if strange := next((item for item in passages if not isinstance(item, Passage)), None):
-        raise RetrievalFailed(f"retrieve must give Passages, not {type(strange).__name__}")
+    for item in passages:
+        if not isinstance(item, Passage):
+            raise RetrievalFailed(f"retrieve must give Passages, not {type(item).__name__}")
     return passages
 
 

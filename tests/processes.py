@@ -28,7 +28,7 @@ from pathlib import Path
 from burnish.testing import SimulatedModel
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 STOP_SECONDS = 20.0
 _worker_numbers = count(1)
 

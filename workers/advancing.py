@@ -2,7 +2,8 @@
 
 A run is moved by replaying its journal and performing what is missing. The task ends at one of three boundaries: a
 fan-out (`FanOut`), a note that closes an iteration (`GoOn`), or the end of the run (`Ended`). What was found out is
-committed with the boundary itself; a call of the model, being dear, is committed as soon as it has a reply.
+committed with the boundary itself; a call of the model, being dear, is committed before anything else is begun that
+takes time.
 """
 
 from __future__ import annotations
@@ -153,16 +154,19 @@ class _Advance:
             match item.effect:
                 case Note() | Subquestion():
                     reply = None
-                case Ask() as ask:
-                    check_budget(self._spent, self._run.asked.config)
-                    reply, call = self._place.world.perform(ask, self._run.scope)
-                case search:
-                    reply, call = self._place.world.perform(search, self._run.scope)
+                case effect:
+                    self._secure()
+                    if isinstance(effect, Ask):
+                        check_budget(self._spent, self._run.asked.config)
+                    reply, call = self._place.world.perform(effect, self._run.scope)
         except EffectFailed as failure:
             reply = failure
         self._unwritten.append(Performed(item, reply, call))
         self._flow.supply(item.key, reply)
-        if isinstance(item.effect, Ask):
+
+    def _secure(self) -> None:
+        """Before anything that takes time: commit the call that was made, if one was, and see if more is wanted."""
+        if any(performed.call for performed in self._unwritten):
             self._commit(lambda _session: None)
             check_wanted(self._spent)
 

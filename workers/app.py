@@ -13,7 +13,7 @@ from burnish.store.session import make_engine, make_sessions
 from burnish.task_queue import make_app
 from burnish.world.assemble import world_from
 from workers.advancing import Workplace
-from workers.guards import guard_lost_connections, results_url
+from workers.guards import guard_broker, results_url
 from workers.leases import Heartbeat
 from workers.runs import register
 
@@ -23,7 +23,7 @@ settings = Settings()
 if not settings.redis_url or not settings.database_url:
     raise SystemExit("set BURNISH_DATABASE_URL and BURNISH_REDIS_URL, or start the workers with `burnish up`")
 
-guard_lost_connections()
+guard_broker()
 app: Any = make_app(settings.redis_url, results=results_url(settings.redis_url))
 
 

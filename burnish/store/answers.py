@@ -35,6 +35,7 @@ class StoredAnswer:
     language: str
     strategy: str
     collection: str
+    config: Mapping[str, Any]
     state: str
     outcome: str | None
     answer: str | None
@@ -96,7 +97,7 @@ def _answers() -> Select[Any]:
         select(Question.id, Question.batch_id, Question.custom_id, Question.text, Question.language)
         .add_columns(Question.strategy, Question.state, Question.outcome, Question.answer, Question.error)
         .add_columns(Question.calls, Question.unpriced_calls, Question.prompt_tokens, Question.completion_tokens)
-        .add_columns(Question.cost_usd, Question.gold, Question.details)
+        .add_columns(Question.cost_usd, Question.config, Question.gold, Question.details)
         .add_columns(Question.created_at, Question.admitted_at, Question.ended_at)
         .add_columns(Collection.name.label("collection"))
         .join(Collection, Collection.id == Question.collection_id)
@@ -114,6 +115,7 @@ def _answer_of(row: Row[Any]) -> StoredAnswer:
         language=row.language,
         strategy=row.strategy,
         collection=row.collection,
+        config=row.config,
         state=row.state,
         outcome=row.outcome,
         answer=answer.get("text"),

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, null, or_, select, text, update
+from sqlalchemy import ColumnElement, func, null, or_, select, update
 from sqlalchemy.orm import Session
 
 from burnish.store.leases import WITHOUT_SYNC
 from burnish.store.messages import RESEND_STEP, Message, label_of
-from burnish.store.models import Question, Run, Step
+from burnish.store.models import Batch, Question, Run, Step
 
 RECONCILER_LOCK = 7_266_002
 MOST_SENT_AT_ONCE = 500
@@ -90,15 +90,15 @@ def _mark_sent(session: Session, row: type[Run | Step], ids: Sequence[UUID]) -> 
         )
 
 
-_END_BATCHES = text(
-    """
-    UPDATE batches SET ended_at = clock_timestamp()
-    WHERE ended_at IS NULL
-      AND NOT EXISTS (SELECT FROM questions WHERE questions.batch_id = batches.id AND questions.state <> 'ended')
-    """
-)
-
-
 def end_batches(session: Session) -> None:
-    """Close the batches whose last question has ended."""
-    session.execute(_END_BATCHES)
+    """Close the batches whose last question has ended.
+
+    They are locked before their questions are looked at: a single statement would judge a batch that is just being
+    tried again by the questions as they were before, and close it over the queued ones.
+    """
+    seen = select(Batch.id).where(Batch.ended_at.is_(None)).with_for_update(skip_locked=True)
+    held = session.scalars(seen).all()
+    if held:
+        is_open = select(Question.id).where(Question.batch_id == Batch.id, Question.state != "ended").exists()
+        ended = update(Batch).where(Batch.id.in_(held), ~is_open).values(ended_at=func.clock_timestamp())
+        session.execute(ended, execution_options=WITHOUT_SYNC)

@@ -34,6 +34,7 @@ from burnish.store.vector_index import vector_condition, vector_expression
 K1 = 1.2
 B = 0.75
 MAX_CANDIDATES = 4_000
+MAX_SHARE = 0.2
 EF_SEARCH = 100
 EXACT_UP_TO = 2_000
 
@@ -85,7 +86,8 @@ _WORDS = text(
         SELECT asked.position, asked.config, entry.lexeme,
                ln(1 + (facts.chunk_count - counted.chunk_count + 0.5) / (counted.chunk_count + 0.5))::float8 AS idf,
                sum(counted.chunk_count) OVER rarest_first AS gathered,
-               row_number() OVER rarest_first AS nth
+               row_number() OVER rarest_first AS nth,
+               counted.chunk_count <= :max_share * facts.chunk_count AS tells_apart
         FROM unnest(CAST(:positions AS int[]), CAST(:configs AS text[]), CAST(:words AS text[]))
              AS asked(position, config, words)
         CROSS JOIN (SELECT chunk_count FROM collections WHERE id = :collection_id) AS facts
@@ -101,7 +103,7 @@ _WORDS = text(
     asked AS MATERIALIZED (
         SELECT position, config, array_agg(lexeme) AS lexemes,
                string_agg('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''', ' | ')
-                   FILTER (WHERE nth = 1 OR gathered <= :max_candidates)::tsquery AS doors
+                   FILTER (WHERE nth = 1 OR (tells_apart AND gathered <= :max_candidates))::tsquery AS doors
         FROM lexeme GROUP BY position, config
     ),
     average AS MATERIALIZED (
@@ -195,6 +197,7 @@ def chunks_with_words(
             "words": [query.words for query in queries],
             "depth": depth,
             "max_candidates": MAX_CANDIDATES,
+            "max_share": MAX_SHARE,
             "k1": K1,
             "b": B,
         },

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from api.answers import wait_wanted
 from burnish.results import Answer, Outcome
+from burnish.settings import Settings
 from burnish.store.models import Question, Run
 from burnish.store.session import Sessions
 from tests.api.conftest import end_question, rows
@@ -121,6 +122,12 @@ def test_an_arabic_question_and_its_gold_are_kept_as_they_are(api: TestClient, s
     )
     assert (asked.json()["language"], asked.json()["gold"]) == ("ar", {"answers": ["2850 كم"]})
     assert asked.json()["metadata"] == {"topic": "rivers"}
+
+
+def test_the_settings_of_the_deployment_lie_below_those_of_a_question(api: TestClient, settings: Settings) -> None:
+    settings.strategy_defaults.update({"hyde": {"num_hypothetical_docs": 2, "temperature": 0.1}, "max_calls": 50})
+    asked = api.post("/v1/answers", json={"question": "How long?", "config": {"hyde": {"temperature": 0.5}}}).json()
+    assert asked["config"] == {"hyde": {"num_hypothetical_docs": 2, "temperature": 0.5}, "max_calls": 50}
 
 
 def test_an_answer_comes_back_with_its_quotes_sources_costs_and_times(api: TestClient, sessions: Sessions) -> None:

@@ -22,7 +22,7 @@ QUOTE = "The Danube is 2,850 km long"
 ANSWERED = {"quote": QUOTE, "answer": "2,850 km", "supported": "yes"}
 SCRIPT: dict[str, Any] = {
     "rules": [
-        {"match": "Oslo", "kind": "answer", "status": 400},
+        {"match": "Oslo", "status": 403},
         {"kind": "answer", "reply": ANSWERED},
         {
             "kind": "answer_and_judge",
@@ -164,7 +164,7 @@ def test_one_question_is_answered_while_its_asker_waits(burnish: Client) -> None
     answer = burnish.ask("How long is the Danube?", strategy="direct", wait=60)
     assert (answer["state"], answer["outcome"], answer["answer"]) == ("ended", "succeeded", "2,850 km")
     later = burnish.ask("How long is the Danube?", strategy="hyde", config={"hyde": {"num_hypothetical_docs": 1}})
-    assert later["state"] == "running"
+    assert later["outcome"] is None
     assert burnish.answer(later["id"])["strategy"] == "hyde"
     assert burnish.ready()
 

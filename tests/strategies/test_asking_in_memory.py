@@ -23,34 +23,38 @@ GOOD = draft("2,850 km", "The Danube is 2,850 km long", **scores(5))
 
 
 class Search:
+    """Finds what it is told for a query, or the same for every one."""
+
     def __init__(self, found: Any = (DANUBE,)) -> None:
         self.queries: list[str] = []
-        self._found = found
+        self._found: Callable[[str], Any] = found if callable(found) else lambda _query: found
 
-    def retrieve(self, query: str, top_k: int) -> Sequence[Passage]:
+    def retrieve(self, query: str, top_k: int) -> Any:
         self.queries.append(query)
-        found = self._found(query) if callable(self._found) else self._found
-        return found if not isinstance(found, Sequence) else found[:top_k]  # pyright: ignore[reportUnknownVariableType, reportReturnType]
+        assert top_k == 5
+        return self._found(query)
 
 
 class Model:
+    """Says what it is told to a prompt, or the same to every one."""
+
     def __init__(self, says: Any = GOOD) -> None:
         self.prompts: list[str] = []
-        self._says = says
+        self._says: Callable[[str], Any] = says if callable(says) else lambda _prompt: says
 
-    def generate(self, prompt: str) -> str:
+    def generate(self, prompt: str) -> Any:
         self.prompts.append(prompt)
-        return self._says(prompt) if callable(self._says) else self._says
+        return self._says(prompt)
 
 
 class Asynchronous(Search):
     """Search and model in one, with coroutines beside the plain methods, which must not be called."""
 
-    def retrieve(self, query: str, top_k: int) -> Sequence[Passage]:
-        raise AssertionError("the coroutine is there to be awaited")
+    def retrieve(self, query: str, top_k: int) -> Any:
+        raise AssertionError(f"not awaited: {query}, {top_k}")
 
-    def generate(self, prompt: str) -> str:
-        raise AssertionError("the coroutine is there to be awaited")
+    def generate(self, prompt: str) -> Any:
+        raise AssertionError(f"not awaited: {prompt}")
 
     async def aretrieve(self, query: str, top_k: int) -> Sequence[Passage]:
         await asyncio.sleep(0)
@@ -61,12 +65,14 @@ class Asynchronous(Search):
         return GOOD if prompt else ""
 
 
-def asked(**settings: Any) -> Answer:
-    return burnish.query(QUESTION, **{"retriever": Search(), "language_model": Model()} | settings)
+def asked(question: str = QUESTION, **settings: Any) -> Answer:
+    objects: dict[str, Any] = {"retriever": Search(), "language_model": Model()}
+    return burnish.query(question, **objects | settings)
 
 
-def asked_on_a_loop(**settings: Any) -> Answer:
-    return asyncio.run(burnish.aquery(QUESTION, **{"retriever": Search(), "language_model": Model()} | settings))
+def asked_on_a_loop(question: str = QUESTION, **settings: Any) -> Answer:
+    objects: dict[str, Any] = {"retriever": Search(), "language_model": Model()}
+    return asyncio.run(burnish.aquery(question, **objects | settings))
 
 
 both_ways = pytest.mark.parametrize("ask", [asked, asked_on_a_loop], ids=["query", "aquery"])
@@ -119,24 +125,24 @@ def test_a_retriever_that_raises_gives_a_failed_answer(ask: Asking, found: Excep
 @both_ways
 @pytest.mark.parametrize("found", [["a text"], [{"text": "a"}], [(DANUBE, 0.5)], None, 5, [None]])
 def test_what_is_no_passage_is_a_failure_and_not_an_empty_context(ask: Asking, found: Any) -> None:
-    assert ask(retriever=Search(lambda _query: found)).outcome is Outcome.FAILED
+    assert ask(retriever=Search(found)).outcome is Outcome.FAILED
 
 
 @both_ways
 @pytest.mark.parametrize("said", [{"error": "quota"}, None, b"bytes", 5])
 def test_what_is_no_text_is_a_failure_and_not_an_answer(ask: Asking, said: Any) -> None:
-    answer = ask(language_model=Model(lambda _prompt: said))
+    answer = ask(language_model=Model(said))
     assert (answer.outcome, answer.trace["stopped_by"]) == (Outcome.FAILED, "LanguageModelFailed")
 
 
 @both_ways
 def test_it_fails_in_the_language_of_the_question(ask: Asking) -> None:
-    answer = burnish.query("كم يبلغ طول النهر؟", retriever=Search(), language_model=Model(lambda _prompt: None))
+    answer = ask("كم يبلغ طول النهر؟", language_model=Model(None))
     assert answer.text == wording.FAILED["ar"]
 
 
 def test_passages_may_come_from_a_generator() -> None:
-    assert asked(retriever=Search(lambda _query: iter([DANUBE]))).text == "2,850 km"
+    assert asked(retriever=Search(iter([DANUBE]))).text == "2,850 km"
 
 
 @both_ways
