@@ -21,6 +21,9 @@ _PROGRAM = "python"
 _START_PATIENCE = 300.0  # seconds: the first read of a gigabyte from a slow disk
 _ANSWER_PATIENCE = 20.0
 _STOP_PATIENCE = 10.0
+# How long OpenMP threads spin at a barrier before they sleep. By default for milliseconds: beside anything else that
+# wants a core each waits, spinning, for one that is not running, and a reply took six times as long.
+_THREADS = {"GOMP_SPINCOUNT": "1000"}
 
 
 def start_model_server(home: Path, model_path: Path, *, keep_port: bool = False) -> Record:
@@ -58,7 +61,7 @@ def _launch(home: Path, model_path: Path) -> Launch:
     def start(port: int) -> subprocess.Popen[bytes]:
         module = [sys.executable, "-m", "burnish.local.model_server"]
         argv = [*module, model_path, "--port", str(port), "--key-file", _key_file(home)]
-        return launch(argv, log=log, env=dict(os.environ))
+        return launch(argv, log=log, env={**_THREADS, **os.environ})
 
     return Launch(NAME, start, _answers, _START_PATIENCE, log)
 

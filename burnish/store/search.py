@@ -33,7 +33,7 @@ from burnish.store.vector_index import vector_condition, vector_expression
 
 K1 = 1.2
 B = 0.75
-MAX_CANDIDATES = 4_000
+MAX_CANDIDATES = 1_000
 MAX_SHARE = 0.2
 EF_SEARCH = 100
 EXACT_UP_TO = 2_000

@@ -136,7 +136,7 @@ def answer_parts(
     while len(done) < len(parts):
         ready = [n for n, part in enumerate(parts) if n not in done and _needs(part) <= done.keys()]
         asked = {n: fill_in(parts[n], done) for n in ready}
-        askable = {n: text for n, text in asked.items() if text is not None}
+        askable = {n: text for n, text in asked.items() if text is not None and canonical(text) not in ancestors}
         answers = yield from answer_together(
             Subquestion(text, "recursive", config, depth, ancestors) for text in askable.values()
         )

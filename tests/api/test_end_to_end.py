@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sqlalchemy import event
@@ -44,18 +45,6 @@ def scripted() -> Generator[SimulatedModel]:
         yield model
 
 
-@pytest.fixture
-def burnish(database_url: str, redis_url: str, scripted: SimulatedModel) -> Generator[Client]:
-    """A client of the running pipeline, with one document in its collection."""
-    with (
-        pipeline(database_url, redis_url, scripted) as running,
-        api_server(running.environment) as url,
-        Client(url) as client,
-    ):
-        assert client.add_documents([{"id": "rivers", "title": "Rivers", "text": TEXT}])["added"] == 1
-        yield client
-
-
 def wait_for_end(burnish: Client, job_id: str) -> Any:
     until = time.monotonic() + 120
     while (job := burnish.job(job_id))["status"] != "ended":
@@ -72,14 +61,35 @@ def steps_of(run: Any) -> Iterator[Any]:
             yield from steps_of(step["run"])
 
 
+def failures_of(run: Any) -> list[str]:
+    return [failure["type"] for step in steps_of(run) for failure in step["failures"]]
+
+
 def records_of(run: Any) -> Counter[str]:
     return Counter(record["type"] for step in steps_of(run) for record in step["records"])
 
 
-def test_a_job_of_all_strategies_runs_to_its_end_and_every_answer_has_its_proof(
-    burnish: Client, sessions: Sessions, tmp_path: Path
+def test_questions_asked_over_the_api_run_to_their_end_and_every_answer_has_its_proof(
+    database_url: str, redis_url: str, scripted: SimulatedModel, sessions: Sessions, tmp_path: Path
 ) -> None:
-    file = tmp_path / "questions.jsonl"
+    with (
+        pipeline(database_url, redis_url, scripted) as running,
+        api_server(running.environment) as url,
+        Client(url) as burnish,
+    ):
+        assert burnish.ready()
+        assert burnish.add_documents([{"id": "rivers", "title": "Rivers", "text": TEXT}])["added"] == 1
+        job = submit_file(burnish, tmp_path / "questions.jsonl")
+        results = read_results(burnish, job["id"])
+        check_trails(burnish, results)
+        assert_reads_each_table_once(sessions, UUID(results["tree"]["id"]))
+        scripted.set_script({"rules": SCRIPT["rules"][1:]})
+        try_again(burnish, job["id"])
+        wait_for_an_answer(burnish)
+
+
+def submit_file(burnish: Client, file: Path) -> Any:
+    """A job of all strategies; one line cannot be read and one question cannot be answered."""
     file.write_bytes(
         b'{"custom_id": "direct", "question": "How long is the Danube?", "strategy": "direct"}\n'
         b"this line is spoilt\n"
@@ -92,43 +102,62 @@ def test_a_job_of_all_strategies_runs_to_its_end_and_every_answer_has_its_proof(
         job = burnish.submit(questions, name="rivers", config={"recursive": {"leaf": "hyde", "max_depth": 2}})
     assert [(each["line"], each["code"]) for each in job["rejected_lines"]] == [(2, "malformed_json")]
     assert [each["line"] for each in burnish.rejected(job["id"])] == [2]
+    return job
 
-    ended = wait_for_end(burnish, job["id"])
+
+def read_results(burnish: Client, job_id: str) -> dict[str, Any]:
+    ended = wait_for_end(burnish, job_id)
     assert (ended["counts"]["succeeded"], ended["counts"]["failed"], ended["total"]) == (4, 1, 5)
     assert ended["usage"]["calls"] > 0
-    assert burnish.jobs()[0]["id"] == job["id"]
-
-    results = {line["custom_id"]: line for line in burnish.results(job["id"])}
+    assert [job["id"] for job in burnish.jobs()] == [job_id]
+    results = {line["custom_id"]: line for line in burnish.results(job_id)}
     assert list(results) == ["direct", "lost", "hyde", "tree", "refined"]
-    assert [line["custom_id"] for line in burnish.results(job["id"], "failed")] == ["lost"]
+    assert [line["custom_id"] for line in burnish.results(job_id, "failed")] == ["lost"]
     assert results["direct"]["answer"] == "2,850 km"
     citation = results["direct"]["citations"][0]
     assert TEXT[citation["start"] : citation["end"]] == citation["quote"] == QUOTE
     assert results["lost"]["error"]["type"] == "LanguageModelRefused"
+    return results
 
-    trails = {name: burnish.steps(line["id"]) for name, line in results.items()}
-    assert records_of(trails["hyde"]["run"]) == {"hypothetical_document": 3}
-    assert records_of(trails["refined"]["run"])["refinement_step"] >= 1
-    tree = trails["tree"]["run"]
+
+def check_trails(burnish: Client, results: dict[str, Any]) -> None:
+    runs = {name: burnish.steps(line["id"])["run"] for name, line in results.items()}
+    assert records_of(runs["hyde"]) == {"hypothetical_document": 3}
+    assert records_of(runs["refined"])["refinement_step"] >= 1
+    assert failures_of(runs["lost"]) == ["LanguageModelRefused"]
+    tree = runs["tree"]
     children = [step["run"] for step in tree["steps"] if step["run"]]
     assert [child["text"] for child in children] == ["How long is the Danube?", "How long is the Rhine?"]
-    assert {(child["strategy"], child["depth"], child["outcome"]) for child in children} == {
-        ("hyde", 1, "succeeded")
-    } or [child["strategy"] for child in children] == ["recursive", "recursive"]
+    assert {child["depth"] for child in children} == {1}
     assert records_of(tree)["sub_answer"] == 2
-    assert sum(step["call"] is not None for step in steps_of(tree)) == results["tree"]["usage"]["calls"]
     assert all(step["state"] == "done" for step in steps_of(tree))
-    failed = [step for step in steps_of(trails["lost"]["run"]) if step["state"] == "failed"]
-    assert [failure["type"] for step in failed for failure in step["failures"]] == ["LanguageModelRefused"]
-    assert_reads_each_table_once(sessions, results["tree"]["id"])
-
-    long_prompts = burnish.steps(results["tree"]["id"], full=True)["run"]
-    call = next(step["call"] for step in steps_of(long_prompts) if step["call"])
+    assert sum(step["call"] is not None for step in steps_of(tree)) == results["tree"]["usage"]["calls"]
+    whole = burnish.steps(results["tree"]["id"], full=True)["run"]
+    call = next(step["call"] for step in steps_of(whole) if step["call"])
+    assert (call["model"], call["tries"]) == ("openai/simulated", 1)
     assert call["reply"]
-    assert call["model"] == "openai/simulated"
 
 
-def assert_reads_each_table_once(sessions: Sessions, question_id: str) -> None:
+def try_again(burnish: Client, job_id: str) -> None:
+    """The model was mended."""
+    assert burnish.retry_job(job_id)["retried"] == 1
+    assert wait_for_end(burnish, job_id)["counts"]["succeeded"] == 5
+    lost = next(line for line in burnish.results(job_id) if line["custom_id"] == "lost")
+    assert failures_of(burnish.steps(lost["id"])["run"]) == ["LanguageModelRefused"]
+    with pytest.raises(InvalidInput, match="succeeded"):
+        burnish.retry_answer(lost["id"])
+    assert burnish.cancel(job_id)["status"] == "ended"
+
+
+def wait_for_an_answer(burnish: Client) -> None:
+    answer = burnish.ask("How long is the Danube?", strategy="direct", wait=60)
+    assert (answer["state"], answer["outcome"], answer["answer"]) == ("ended", "succeeded", "2,850 km")
+    later = burnish.ask("How long is the Danube?", strategy="hyde", config={"hyde": {"num_hypothetical_docs": 1}})
+    assert later["outcome"] is None
+    assert burnish.answer(later["id"])["strategy"] == "hyde"
+
+
+def assert_reads_each_table_once(sessions: Sessions, question_id: UUID) -> None:
     statements: list[str] = []
 
     def listen(*args: Any) -> None:
@@ -137,55 +166,32 @@ def assert_reads_each_table_once(sessions: Sessions, question_id: str) -> None:
     engine = sessions.kw["bind"]
     event.listen(engine, "before_cursor_execute", listen)
     with sessions.begin() as session:
-        assert read_trail(session, question_id) is not None  # pyright: ignore[reportArgumentType] - the text of an id
+        assert read_trail(session, question_id) is not None
     event.remove(engine, "before_cursor_execute", listen)
     assert len(statements) == 6
 
 
-def test_what_failed_succeeds_when_it_is_tried_again_after_the_model_was_mended(
-    burnish: Client, scripted: SimulatedModel
+def test_the_client_says_what_was_wrong(
+    database_url: str, redis_url: str, scripted: SimulatedModel, tmp_path: Path
 ) -> None:
-    job = burnish.submit([{"custom_id": "lost", "question": "How far is Oslo?", "strategy": "direct"}])
-    assert wait_for_end(burnish, job["id"])["counts"]["failed"] == 1
-    scripted.set_script({"rules": SCRIPT["rules"][1:]})
-    assert burnish.retry_job(job["id"])["retried"] == 1
-    assert wait_for_end(burnish, job["id"])["counts"]["succeeded"] == 1
-    (line,) = burnish.results(job["id"])
-    failures = [step["failures"] for step in steps_of(burnish.steps(line["id"])["run"]) if step["failures"]]
-    assert [failure["type"] for each in failures for failure in each] == ["LanguageModelRefused"]
-
-    with pytest.raises(InvalidInput, match="succeeded"):
-        burnish.retry_answer(line["id"])
-    cancelled = burnish.cancel(job["id"])
-    assert cancelled["status"] == "ended"
-
-
-def test_one_question_is_answered_while_its_asker_waits(burnish: Client) -> None:
-    answer = burnish.ask("How long is the Danube?", strategy="direct", wait=60)
-    assert (answer["state"], answer["outcome"], answer["answer"]) == ("ended", "succeeded", "2,850 km")
-    later = burnish.ask("How long is the Danube?", strategy="hyde", config={"hyde": {"num_hypothetical_docs": 1}})
-    assert later["outcome"] is None
-    assert burnish.answer(later["id"])["strategy"] == "hyde"
-    assert burnish.ready()
-
-
-def test_the_client_says_what_was_wrong(burnish: Client, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="unknown strategy 'magic'") as refused:
-        burnish.ask("Good?", strategy="magic")
-    assert refused.value.errors[0]["code"] == "unknown_strategy"
-    with pytest.raises(InvalidInput, match="none of the 2 lines") as unusable:
-        burnish.submit([{"question": ""}, {"custom_id": "b"}])
-    assert [each["line"] for each in unusable.value.errors] == [1, 2]
-    with pytest.raises(NotFound):
-        list(burnish.results("0199c0de-0000-7000-8000-000000000001"))
-    scan = tmp_path / "scan.pdf"
-    scan.write_bytes(b"%PDF-1.7 cut off")
-    with pytest.raises(InvalidInput, match=r"scan\.pdf"):
-        burnish.add_file(scan)
-    text = tmp_path / "seas.txt"
-    text.write_text("The Black Sea is a sea.")
-    assert burnish.add_file(text, "seas", name="seas/black.txt")["added"] == 1
-    assert [each["name"] for each in burnish.collections()] == ["default", "seas"]
+    with api_server(environment_for(database_url, redis_url, scripted)) as url, Client(url) as burnish:
+        text = tmp_path / "seas.txt"
+        text.write_text("The Black Sea is a sea.")
+        assert burnish.add_file(text, name="seas/black.txt")["added"] == 1
+        assert burnish.add_documents([{"id": "rivers", "text": TEXT}], "rivers")["added"] == 1
+        assert [each["name"] for each in burnish.collections()] == ["default", "rivers"]
+        scan = tmp_path / "scan.pdf"
+        scan.write_bytes(b"%PDF-1.7 cut off")
+        with pytest.raises(InvalidInput, match=r"scan\.pdf"):
+            burnish.add_file(scan)
+        with pytest.raises(InvalidInput, match="unknown strategy 'magic'") as refused:
+            burnish.ask("Good?", strategy="magic")
+        assert refused.value.errors[0]["code"] == "unknown_strategy"
+        with pytest.raises(InvalidInput, match="none of the 2 lines") as unusable:
+            burnish.submit([{"question": ""}, {"custom_id": "b"}])
+        assert [each["line"] for each in unusable.value.errors] == [1, 2]
+        with pytest.raises(NotFound):
+            list(burnish.results("0199c0de-0000-7000-8000-000000000001"))
 
 
 def test_without_a_server_the_client_says_how_to_start_one() -> None:

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from fastapi.testclient import TestClient
-from sqlalchemy import func, insert, literal, select, text
+from sqlalchemy import text
 
 from burnish.settings import Settings
 from burnish.store.answers import read_results
-from burnish.store.models import Question
 from burnish.store.session import Sessions
 from tests.api.conftest import rows
 
@@ -54,12 +53,11 @@ def test_the_results_of_a_large_job_are_never_in_memory_together(api: TestClient
 def _end_copies(sessions: Sessions, count: int) -> None:
     """Many ended questions in the job of the one that is there."""
     answer: dict[str, Any] = {"text": "x" * 2000, "confidence": 0.5, "evidence": [], "citations": [], "trace": {}}
-    numbers = func.generate_series(1, count).table_valued("number")
-    copied = ("batch_id", "collection_id", "text", "language", "strategy", "config", "lane")
-    values = {name: getattr(Question, name) for name in copied}
-    values |= {"custom_id": text("'copy-' || number"), "id": text("uuidv7()")}
-    values |= {"state": literal("ended"), "outcome": literal("succeeded")}
-    values |= {"answer": literal(answer, Question.answer.type)}
-    source = select(*values.values()).select_from(Question).join(numbers, literal(True))
+    copied = "batch_id, collection_id, text, language, strategy, config, lane"
+    statement = f"""
+        INSERT INTO questions (id, custom_id, state, outcome, answer, {copied})
+        SELECT uuidv7(), 'copy-' || number, 'ended', 'succeeded', CAST(:answer AS jsonb), {copied}
+        FROM questions CROSS JOIN generate_series(1, :count) AS number
+    """
     with sessions.begin() as session:
-        session.execute(insert(Question).from_select(list(values), source))
+        session.execute(text(statement), {"count": count, "answer": json.dumps(answer)})

@@ -159,6 +159,17 @@ def test_a_dependent_part_waits_and_is_asked_with_the_earlier_answer_filled_in()
     assert all(asked.ancestors for asked in world.subquestions)
 
 
+def test_a_part_that_becomes_the_question_itself_once_it_is_filled_in_is_not_asked() -> None:
+    question = "How and why and when did Jane Austen write Emma?"
+    world = World(
+        found=[passage("Jane Austen wrote Emma.")],
+        decompose=parts("Who wrote Emma?", "How and why and when did #1 write Emma?"),
+        answer=draft("Jane Austen", "Jane Austen wrote Emma"),
+    )
+    assert world.answer(question, "recursive").outcome is Outcome.ABSTAINED
+    assert [asked.question for asked in world.subquestions] == ["Who wrote Emma?"]
+
+
 def test_an_answer_that_looks_like_a_reference_is_not_filled_in_again() -> None:
     def answer(ask: Ask) -> str:
         return draft("#2 of all", "#2 of all") if "first" in ask.prompt.user else draft("rank #1", "rank #1")
@@ -197,7 +208,7 @@ def test_references_stay_good_when_only_the_last_parts_are_cut() -> None:
 
 def test_a_number_sign_of_the_questions_own_is_no_reference() -> None:
     question = "Which song was #1 in 1999, and how and why did it get there?"
-    world = flooded(decompose=parts("Which song was #1 in 1999?", "How did the #1 song get there?"))
+    world = flooded(decompose=parts("Which songs came out in 1999?", "How did the #1 song get there?"))
     world.answer(question, "recursive")
     assert world.subquestions == []
 

@@ -184,6 +184,7 @@ def test_an_empty_answer_with_full_marks_is_no_answer_and_does_not_end_the_searc
     answer = world.answer(QUESTION, "self_irag")
     assert (answer.text, answer.trace["iterations"]) == ("2,850 km", 2)
     assert [step.confidence for step in steps(world)] == [None, 1.0]
+    assert "<answer>" not in world.calls[1].prompt.user, "nothing cannot be improved"
 
 
 def test_nothing_but_empty_answers_is_an_abstention() -> None:
