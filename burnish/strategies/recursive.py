@@ -38,6 +38,8 @@ _OWN_WAW = """
 وزير وزاره وزراء واحد واحده وطني وطنيه وجود وثيقه وثائق وظيفه وظائف ولايه ولايات وسيله وسائل وباء والد والده والدين
 وحده وحدات وفاه وفيات وصول ورشه ورقه وسام وكيل وكاله واجب واجبات واقع وادي
 """
+# Words of two letters that stand behind "and": how many, what, who, whether, which; in, of, with, no, not; he, she.
+_SHORT_AFTER_WAW = frozenset("كم ما من هل اي في عن مع لا لم هو هي".split())
 _BEGIN_WITH_WAW = frozenset(_OWN_WAW.split())
 
 PartResult = Answer | EffectFailed
@@ -74,8 +76,9 @@ def is_complex(question: str, config: RecursiveConfig) -> bool:
 
 
 def _apart(word: str) -> tuple[str, ...]:
-    is_joined = len(word) > 3 and word[0] == "و" and word not in _BEGIN_WITH_WAW
-    return ("و", bare(word[1:])) if is_joined else (bare(word),)
+    rest = word[1:]
+    is_joined = word[0] == "و" and (rest in _SHORT_AFTER_WAW or (len(word) > 3 and word not in _BEGIN_WITH_WAW))
+    return ("و", bare(rest)) if is_joined else (bare(word),)
 
 
 def bare(word: str) -> str:
