@@ -134,7 +134,7 @@ class _Advance:
         except BudgetExceeded as stop:
             return self._end(self._empty(Outcome.BUDGET_EXCEEDED), stop)
         except EffectFailed as failure:
-            return self._end(self._empty(Outcome.FAILED), failure)
+            return self._end(self._empty(self._failed_or_spent()), failure)
 
     def _proceed(self) -> Boundary:
         check_wanted(self._spent)
@@ -201,6 +201,14 @@ class _Advance:
     def _end(self, answer: Answer, failure: BurnishError | None) -> Ended:
         ready = self._commit(lambda session: end_run(session, self._run, answer, failure))
         return Ended(ready, self._run.scope)
+
+    def _failed_or_spent(self) -> Outcome:
+        """A question whose parts found its budget spent did not fail: it spent its budget."""
+        try:
+            check_budget(self._spent, self._run.asked.config)
+        except BudgetExceeded:
+            return Outcome.BUDGET_EXCEEDED
+        return Outcome.FAILED
 
     def _empty(self, outcome: Outcome) -> Answer:
         text = wording.FAILED[wording.language_of(self._run.asked.question)]

@@ -33,6 +33,7 @@ BATCH = "batch"
 _EMBEDDED_PROFILE: dict[str, Any] = {
     "model_price_in": 0.0,
     "model_price_out": 0.0,
+    "model_timeout": 900.0,
     "model_calls_in_flight": SLOTS,
     "model_calls_reserved": 1,
     "questions_in_flight": 3,

