@@ -36,7 +36,7 @@ _EMBEDDED_PROFILE: dict[str, Any] = {
     "model_timeout": 900.0,
     "model_calls_in_flight": SLOTS,
     "model_calls_reserved": 1,
-    "questions_in_flight": 3,
+    "questions_in_flight": 2,
     "worker_threads": 16,
     "strategy_defaults": {
         "search": {"top_k": 3, "max_passages": 3},

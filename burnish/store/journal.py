@@ -1,8 +1,8 @@
 """The journal in Postgres: open a run with all its replies, record what it was told, end it.
 
 Every function works within the caller's transaction, and every write under a lease that the caller made sure of
-(`hold`) in that transaction, so that a reply, its audit rows, its cost and the run's new state are committed together or not at
-all, and by one worker only.
+(`hold`) in that transaction, so that a reply, its audit rows, its cost and the run's new state are committed together
+or not at all, and by one worker only.
 """
 
 from __future__ import annotations

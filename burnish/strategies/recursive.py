@@ -39,7 +39,7 @@ _OWN_WAW = """
 وحده وحدات وفاه وفيات وصول ورشه ورقه وسام وكيل وكاله واجب واجبات واقع وادي
 """
 # Words of two letters that stand behind "and": how many, what, who, whether, which; in, of, with, no, not; he, she.
-_SHORT_AFTER_WAW = frozenset("كم ما من هل اي في عن مع لا لم هو هي".split())
+_SHORT_AFTER_WAW = frozenset(["كم", "ما", "من", "هل", "اي", "في", "عن", "مع", "لا", "لم", "هو", "هي"])
 _BEGIN_WITH_WAW = frozenset(_OWN_WAW.split())
 
 PartResult = Answer | EffectFailed

@@ -1,114 +1,13 @@
-"""The real command, run as a person runs it: a process of its own, with a data folder of its own."""
+"""One `burnish up` for all tests of the commands, with a simulated model behind it."""
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 
-import psutil
 import pytest
 
-from burnish.local.home import free_port
-from burnish.testing import SimulatedModel, simulated_model
-
-ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a command came to. `out` and `err` without colours, runs of blanks as one blank."""
-
-    code: int
-    out: str
-    err: str
-
-
-@dataclass(frozen=True)
-class Terminal:
-    """A shell with its variables and working folder."""
-
-    folder: Path
-    home: Path
-    environment: Mapping[str, str]
-
-    def argv(self, *arguments: str | Path) -> list[str]:
-        return [sys.executable, "-m", "burnish.cli", *(str(argument) for argument in arguments)]
-
-    def run(self, *arguments: str | Path, **variables: str) -> Said:
-        done = subprocess.run(
-            self.argv(*arguments),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            cwd=self.folder,
-            env={**self.environment, **variables},
-            check=False,
-        )
-        return Said(done.returncode, _plain(done.stdout), _plain(done.stderr))
-
-    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.argv(*arguments),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.folder,
-            env=dict(self.environment),
-        )
-
-    def write(self, name: str, content: str) -> Path:
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-        return path
-
-    def processes(self) -> list[str]:
-        """The command lines of all living processes that name our data folder or carry it in their environment."""
-        return [line for process in psutil.process_iter() if (line := _belongs(process, str(self.home)))]
-
-
-def _belongs(process: psutil.Process, home: str) -> str:
-    try:
-        if process.status() == psutil.STATUS_ZOMBIE or process.pid == os.getpid():
-            return ""
-        line = " ".join(process.cmdline())
-        named = home in line or any(home in value for value in process.environ().values())
-    except psutil.Error:
-        return ""
-    return line if named else ""
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", ANSI.sub("", text))
-
-
-@contextmanager
-def terminal(**variables: str) -> Iterator[Terminal]:
-    """A terminal whose data folder the servers' account can reach; whatever runs there in the end is stopped."""
-    with tempfile.TemporaryDirectory(prefix="burnish-cli-", ignore_cleanup_errors=True) as name:
-        base = Path(name).resolve()
-        base.chmod(0o755)
-        (base / "work").mkdir()
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("BURNISH_")}
-        ours = {
-            "BURNISH_HOME": str(base / "data"),
-            "BURNISH_API_PORT": str(free_port()),
-            "BURNISH_FLOWER_PORT": str(free_port()),
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-            "COLUMNS": "400",
-        }
-        found = Terminal(base / "work", base / "data", {**kept, **ours, **variables})
-        try:
-            yield found
-        finally:
-            found.run("down")
+from burnish.testing import Script, SimulatedModel, simulated_model
+from tests.cli.terminal import Terminal, terminal
 
 
 @pytest.fixture(scope="module")
@@ -117,11 +16,19 @@ def model() -> Iterator[SimulatedModel]:
         yield running
 
 
+@pytest.fixture
+def fresh_model(model: SimulatedModel) -> SimulatedModel:
+    """The model, playing its default script, with nothing counted yet."""
+    model.set_script(Script())
+    model.reset()
+    return model
+
+
 @pytest.fixture(scope="module")
 def shell(model: SimulatedModel) -> Iterator[Terminal]:
     """A terminal in which burnish is up, with a simulated model behind it and three documents in it."""
     address = {"BURNISH_MODEL": "openai/simulated", "BURNISH_MODEL_URL": model.url, "BURNISH_MODEL_KEY": model.key}
-    with terminal(**address, BURNISH_WORKER_THREADS="8", BURNISH_MODEL_RETRIES="0") as ready:
+    with terminal(**address, BURNISH_WORKER_THREADS="8") as ready:
         said = ready.run("up")
         assert said.code == 0, said.err
         ready.write("rivers/danube.md", "# Danube\n\nThe Danube is 2,850 km long and ends in the Black Sea.\n")
@@ -130,8 +37,3 @@ def shell(model: SimulatedModel) -> Iterator[Terminal]:
         said = ready.run("ingest", "rivers", "--collection", "rivers")
         assert said.code == 0, said.err
         yield ready
-
-
-@pytest.fixture
-def run(shell: Terminal) -> Callable[..., Said]:
-    return shell.run
