@@ -23,7 +23,8 @@ from burnish.world.ingestion import ingest
 from tests.processes import pipeline
 
 ROOT = Path(__file__).resolve().parent.parent
-THREADS = 100
+# A few more than the calls that each process may have in flight: what waits has been prepared, and no more than that.
+THREADS = 40
 WORKERS = 2
 RIVERS = (
     "The Danube is 2,850 km long and ends in the Black Sea. The Rhine is 1,230 km long and ends in the North Sea. "

@@ -35,9 +35,9 @@ def run_batch(batch: Batch, output: Path) -> bool:
     refuse_unwritable(output)
     with connected() as client:
         job = _submit(client, batch)
-        remark(f"job {job['id']}")
-        _tell_rejected(job)
         try:
+            remark(f"job {job['id']}")
+            _tell_rejected(job)
             job = watch(client, job["id"], err)
         except KeyboardInterrupt:
             remark(f"The job goes on without you: burnish results {job['id']} -o {output}")

@@ -188,7 +188,7 @@ def test_what_failed_is_asked_again_and_what_succeeded_is_not(shell: Terminal, f
 
 
 def test_an_interrupted_batch_says_how_to_go_on_and_goes_on(shell: Terminal, fresh_model: SimulatedModel) -> None:
-    fresh_model.set_script({**GOOD, "latency": 3})
+    fresh_model.set_script({**GOOD, "latency": 10})
     shell.write("slow.txt", DANUBE)
     process = shell.start("batch", "slow.txt", "-o", "slow.out", "--collection", "rivers", "--strategy", "direct")
     assert process.stderr is not None
@@ -201,7 +201,9 @@ def test_an_interrupted_batch_says_how_to_go_on_and_goes_on(shell: Terminal, fre
 
 
 def test_a_cancelled_job_ends(shell: Terminal, fresh_model: SimulatedModel) -> None:
-    fresh_model.set_script({**GOOD, "latency": 3})
+    low = dict.fromkeys(("relevance", "accuracy", "completeness", "clarity"), 1)
+    never_good_enough = {"kind": "answer_and_judge", "reply": {**DRAFT, **SCORES, **low}}
+    fresh_model.set_script({"rules": [never_good_enough], "latency": 8})
     shell.write("many.txt", f"{DANUBE}\n" * 3)
     process = shell.start("batch", "many.txt", "-o", "many.out", "--collection", "rivers")
     assert process.stderr is not None
