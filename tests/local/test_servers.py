@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, LiteralString
@@ -181,6 +182,19 @@ def test_a_port_that_another_program_took_is_given_up_at_a_start_but_not_at_a_re
     assert urlsplit(moved.database_url).port != port
     assert moved.redis_url == found.redis_url
     assert is_something_kept(moved)
+
+
+def test_a_port_that_a_killed_server_has_not_let_go_yet_is_waited_for(home: Path) -> None:
+    found = start(home)
+    stop_servers(home)
+    port = urlsplit(found.database_url).port
+    dying = socket.create_server(("127.0.0.1", port))
+    release = threading.Timer(1.0, dying.close)
+    release.start()
+    try:
+        assert postgres.start_postgres(home, keep_port=True).port == port
+    finally:
+        release.join()
 
 
 @pytest.mark.parametrize("damage", ["", "{", None])

@@ -141,7 +141,7 @@ def test_several_batches_are_let_in_by_turns(desk: Desk) -> None:
         statement = (
             select(Question.batch_id, func.count()).where(Question.state == "running").group_by(Question.batch_id)
         )
-        assert dict(session.execute(statement).tuples().all()) == {big: 3, small: 3}
+        assert dict(session.execute(statement).all()) == {big: 3, small: 3}
 
 
 @contextmanager

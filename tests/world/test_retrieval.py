@@ -273,7 +273,8 @@ def _many_vectors(session: Session, collection: UUID, count: int, axis: int) -> 
             )
             INSERT INTO chunks (id, collection_id, document_id, position, start_offset, end_offset, text, folded,
                                 language, search_config, word_count, embedding)
-            SELECT gen_random_uuid(), :collection, document.id, n, 0, 0, 'text ' || n, '', 'en', 'english', 1,
+            SELECT gen_random_uuid(), :collection, document.id, n, 0, 0, 'text ' || n, 'zqmark' || n % 100 || ' common',
+                   'en', 'english', 2,
                    (SELECT array_agg((i = :axis)::int + random_normal() * 0.3 + n * 0) FROM generate_series(1, 8) AS i)
                    ::vector
             FROM document, generate_series(1, :count) AS n
@@ -282,7 +283,7 @@ def _many_vectors(session: Session, collection: UUID, count: int, axis: int) -> 
         {"collection": collection, "count": count, "axis": axis},
     )
     session.execute(
-        text("UPDATE collections SET chunk_count = :count WHERE id = :collection"),
+        text("UPDATE collections SET chunk_count = :count, word_count = 2 * :count WHERE id = :collection"),
         {"collection": collection, "count": count},
     )
 
@@ -305,6 +306,31 @@ def test_large_collections_are_searched_through_the_index_and_do_not_starve_each
     assert "chunks_embedding_8_idx" in plan
     assert len(without_iterating) < 50
     assert len(ask(sessions, planned, far, "near", n=50)) == 50
+
+
+def test_a_search_never_reads_a_large_table_whole(sessions: Sessions) -> None:
+    planned = PlannedEmbedder({"common zqmark7": [1.0] + [0.0] * 7}, dimension=8)
+    collection = fill(sessions, planned, [])
+    with sessions.begin() as session:
+        _many_vectors(session, collection, 5_000, axis=1)
+        session.execute(
+            text(
+                "INSERT INTO lexemes SELECT collection_id, 'english', entry.lexeme, count(*)"
+                " FROM chunks CROSS JOIN LATERAL unnest(search) AS entry GROUP BY 1, 3"
+            )
+        )
+    with sessions.begin() as session:
+        session.execute(text("ANALYZE chunks, lexemes"))
+
+    with sessions.begin() as session:
+        found = search(session, planned, collection, Retrieve((SearchQuery("common zqmark7"),), 5, 5))
+        scans = {
+            name: session.scalar(text("SELECT pg_stat_get_xact_numscans(CAST(:name AS regclass))"), {"name": name})
+            for name in ("chunks", "chunks_search_idx", "chunks_embedding_8_idx")
+        }
+
+    assert len(found) == 5
+    assert scans == {"chunks": 0, "chunks_search_idx": 1, "chunks_embedding_8_idx": 1}
 
 
 def test_a_small_collection_is_searched_exactly_however_near_its_neighbours_are(
