@@ -26,7 +26,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from burnish.effects import Ask, Effect, Note, Retrieve, Strategy, Subquestion, Together
@@ -111,8 +111,8 @@ class Flow:
 
 def request_digest(effect: SingleEffect, scope: str = "") -> str:
     """A digest of what is asked, equal for equal requests in any process."""
-    request = [scope, type(effect).__name__, asdict(effect)]
-    written = json.dumps(request, sort_keys=True, ensure_ascii=False)
+    request = [scope, type(effect).__name__, effect]
+    written = json.dumps(request, default=vars, sort_keys=True, ensure_ascii=False)  # of a dataclass, its fields
     return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -23,19 +23,20 @@ from burnish.errors import AttemptsExhausted, BudgetExceeded, BurnishError, Effe
 from burnish.prompts import wording
 from burnish.results import Answer, Call, Outcome
 from burnish.store import codec
-from burnish.store.fan_out import OpenStep, Sent, hand_over, join, open_step, park
+from burnish.store.fan_out import Sent, end_step, hand_over, park
 from burnish.store.journal import (
     OpenRun,
+    OpenStep,
     Performed,
     Scope,
     Spent,
     end_run,
     open_run,
-    read_question,
+    open_step,
     record,
     spend,
 )
-from burnish.store.leases import LeaseLost, claim, hold, release
+from burnish.store.leases import LeaseLost, hold, release
 from burnish.store.messages import call_task_name, run_task_name
 from burnish.store.session import Sessions
 from burnish.strategies.registry import begin
@@ -167,13 +168,12 @@ class _Advance:
     def _secure(self) -> None:
         """Before anything that takes time: commit the call that was made, if one was, and see if more is wanted."""
         if any(performed.call for performed in self._unwritten):
-            self._commit(lambda _session: None)
+            self._commit(lambda session: hold(session, self._run.lease, self._place.lease_seconds))
             check_wanted(self._spent)
 
     def _commit(self, then: Callable[[Session], T]) -> T:
-        """Write what was found out and do `then`, in one transaction and under the lease."""
+        """Write what was found out and do `then`, which makes sure of the lease, in one transaction."""
         with self._place.sessions.begin() as session:
-            hold(session, self._run.lease, self._place.lease_seconds)
             self._spent = record(session, self._run, self._unwritten) or self._spent
             result = then(session)
         self._unwritten = []
@@ -231,50 +231,40 @@ def check_budget(spent: Spent, config: StrategyConfig) -> None:
 def perform_step(place: Workplace, step_id: UUID) -> Ended:
     """Do one call of a fan-out and end its step. A call that fails is recorded as failed; this never raises for it."""
     with place.sessions.begin() as session:
-        claimed = claim(session, "steps", step_id, place.lease_seconds)
-        if claimed is None:
-            return Ended()
-        step = open_step(session, *claimed)
-        scope, config, spent = read_question(session, step.question_id)
+        step = open_step(session, step_id, place.lease_seconds)
+    if step is None:
+        return Ended()
     with place.heartbeat.holding(step.lease):
         try:
-            return _end_step(place, step, scope, *_call(place, step, scope, config, spent))
+            return _end_step(place, step, *_call(place, step))
         except LeaseLost as lost:
             logger.warning("%s; another process goes on with it", lost)
             return Ended()
         except Exception:
-            logger.exception("step %s of question %s broke off", step_id, scope.question_id)
+            logger.exception("step %s of question %s broke off", step_id, step.scope.question_id)
             with place.sessions.begin() as session:
                 release(session, step.lease)
             return Ended()
 
 
-def _call(
-    place: Workplace, step: OpenStep, scope: Scope, config: dict[str, object], spent: Spent
-) -> tuple[object, Call | None, BurnishError | None]:
+def _call(place: Workplace, step: OpenStep) -> tuple[object, Call | None, BurnishError | None]:
     try:
         if step.attempts > place.max_attempts:
             raise AttemptsExhausted(f"given up after {place.max_attempts} attempts that broke off")
-        check_wanted(spent)
-        check_budget(spent, StrategyConfig.from_mapping(config))
-        reply, call = place.world.perform(step.ask, scope)
+        check_wanted(step.spent)
+        check_budget(step.spent, step.config)
+        reply, call = place.world.perform(step.ask, step.scope)
     except (EffectFailed, Cancelled, BudgetExceeded) as failure:
         return None, None, failure
     return reply, call, None
 
 
 def _end_step(
-    place: Workplace,
-    step: OpenStep,
-    scope: Scope,
-    reply: object,
-    call: Call | None,
-    failure: BurnishError | None,
+    place: Workplace, step: OpenStep, reply: object, call: Call | None, failure: BurnishError | None
 ) -> Ended:
+    failed = codec.dump_failure(failure) if failure else None
     with place.sessions.begin() as session:
-        hold(session, step.lease, place.lease_seconds)
         if call:
-            spend(session, step.question_id, [(step.lease.row_id, call)])
-        failed = codec.dump_failure(failure) if failure else None
-        ready = join(session, step.lease.row_id, codec.dump_reply(reply), failed)
-    return Ended(ready, scope)
+            spend(session, step.scope.question_id, [(step.lease.row_id, call)])
+        ready = end_step(session, step.lease, codec.dump_reply(reply), failed)
+    return Ended(ready, step.scope)

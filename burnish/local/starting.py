@@ -20,7 +20,7 @@ from burnish.local.home import Record, free_port, port_is_free, recall_one, reme
 from burnish.local.processes import Identity, end, identify, wait_until
 
 _TRIES = 3
-# A server killed with -9 is gone as a process some time before the kernel has closed its sockets: its memory goes first.
+# A server killed with -9 is gone as a process before the kernel has closed its sockets: its memory goes first.
 _PORT_PATIENCE = 5.0  # seconds
 _LOG_CAP = 10_000_000
 

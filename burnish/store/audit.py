@@ -7,33 +7,47 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import Table
+from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.orm import Session
 
 from burnish.results import AuditRecord, HypotheticalDocument, RefinementStep, SubAnswer
-from burnish.store.models import HypotheticalDocumentRow, RefinementStepRow, SubAnswerRow
+from burnish.store.tables import hypothetical_documents, refinement_steps, sub_answers
 
-AuditRow = type[RefinementStepRow | SubAnswerRow | HypotheticalDocumentRow]
+
+def _upsert(table: Table, place: str) -> Insert:
+    """One row at its place in its run. That of a run that is tried again takes the place of the earlier one."""
+    statement = insert(table)
+    content = {
+        column.name: statement.excluded[column.name]
+        for column in table.c
+        if column.name not in ("id", "created_at", "run_id", place)
+    }
+    return statement.on_conflict_do_update(index_elements=["run_id", place], set_=content)
+
+
+_UPSERTS: dict[type[AuditRecord], Insert] = {
+    RefinementStep: _upsert(refinement_steps, "iteration"),
+    SubAnswer: _upsert(sub_answers, "position"),
+    HypotheticalDocument: _upsert(hypothetical_documents, "position"),
+}
 
 
 def write(session: Session, run_id: UUID, step_id: UUID, records: Iterable[AuditRecord]) -> None:
-    """Write the rows of one note. Those of a run that is tried again take the place of the earlier ones."""
+    """Write the rows of one note."""
     for record in records:
-        row, place, values = _row_of(record)
-        statement = insert(row).values(run_id=run_id, step_id=step_id, **values)
-        session.execute(
-            statement.on_conflict_do_update(index_elements=["run_id", place], set_={"step_id": step_id, **values})
-        )
+        values = {"run_id": run_id, "step_id": step_id, **_values_of(record)}
+        session.execute(_UPSERTS[type(record)], values)
 
 
-def _row_of(record: AuditRecord) -> tuple[AuditRow, str, dict[str, Any]]:
+def _values_of(record: AuditRecord) -> dict[str, Any]:
     match record:
         case RefinementStep():
-            return RefinementStepRow, "iteration", _refinement_values(record)
+            return _refinement_values(record)
         case SubAnswer():
-            return SubAnswerRow, "position", {**asdict(record), "outcome": record.outcome.value}
+            return {**asdict(record), "outcome": record.outcome.value}
         case HypotheticalDocument():
-            return HypotheticalDocumentRow, "position", asdict(record)
+            return asdict(record)
 
 
 def _refinement_values(step: RefinementStep) -> dict[str, Any]:

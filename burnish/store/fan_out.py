@@ -7,20 +7,64 @@ body arriving twice or too early, changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import case, func, null, select, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import bindparam, case, func, null, update
+from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 
-from burnish.effects import Ask, Subquestion
+from burnish.effects import Subquestion
 from burnish.engine import Item
 from burnish.store import codec
-from burnish.store.leases import WITHOUT_SYNC, Lease
-from burnish.store.models import Run, Step
+from burnish.store.leases import NO_LEASE, Lease, LeaseLost, held, write_held
+from burnish.store.tables import runs, steps
+
+_NOW = func.clock_timestamp()
+
+_PARK = held("runs").values(state="waiting", attempts=0, **NO_LEASE).returning(runs.c.id)
+
+_HAND_OVER = held("runs").values(state="ready", attempts=0, enqueued_at=_NOW, **NO_LEASE).returning(runs.c.id)
+
+_new_step = insert(steps).values(enqueued_at=_NOW)
+_MAKE_STEPS = _new_step.on_conflict_do_update(
+    index_elements=[steps.c.run_id, steps.c.key],
+    set_={"state": _new_step.excluded.state, "attempts": 0, "enqueued_at": _NOW, "lease_token": null()},
+).returning(steps.c.key, steps.c.id)
+
+_READY_AGAIN: dict[str, Any] = {"state": "ready", "attempts": 0, "enqueued_at": _NOW}
+_UNENDED: dict[str, Any] = {"outcome": null(), "answer": null(), "error": null(), "ended_at": null()}
+_MAKE_CHILDREN = (
+    insert(runs)
+    .values(**_READY_AGAIN)
+    .on_conflict_do_update(index_elements=[runs.c.parent_step_id], set_={**_READY_AGAIN, **_UNENDED})
+    .returning(runs.c.parent_step_id, runs.c.id)
+)
+
+_END_STEP = (
+    update(steps)
+    .where(
+        steps.c.id == bindparam("row_id"),
+        steps.c.state.in_(("running", "waiting")),
+        steps.c.lease_token.is_not_distinct_from(bindparam("token", type_=steps.c.lease_token.type)),
+    )
+    .values(failures=steps.c.failures.concat(bindparam("failed", type_=JSONB())), ended_at=_NOW, **NO_LEASE)
+    .returning(steps.c.run_id)
+)
+
+_is_last = runs.c.pending == 1
+_COUNT_DOWN = (
+    update(runs)
+    .where(runs.c.id == bindparam("row_id"), runs.c.state == "waiting")
+    .values(
+        pending=runs.c.pending - 1,
+        state=case((_is_last, "ready"), else_=runs.c.state),
+        enqueued_at=case((_is_last, _NOW), else_=runs.c.enqueued_at),
+    )
+    .returning(runs.c.pending)
+)
 
 
 @dataclass(frozen=True)
@@ -35,115 +79,88 @@ class Sent:
 def park(
     session: Session, lease: Lease, question_id: UUID, items: Sequence[tuple[Item, str]], task_name: str
 ) -> list[Sent]:
-    """Make the items ready and let the run, which is held, wait for them.
+    """Make the items ready and let the run, which is held, wait for them. Raises LeaseLost.
 
     items: each with the name of the task that will do it. task_name: that of the task that goes on afterwards.
     """
-    sent = [_make_ready(session, lease.row_id, question_id, item, name) for item, name in items]
-    waiting = {"state": "waiting", "pending": len(sent), "task_name": task_name}
-    statement = update(Run).where(Run.id == lease.row_id).values(**waiting, lease_token=None, lease_until=None)
-    session.execute(statement, execution_options=WITHOUT_SYNC)
-    return sent
+    write_held(session, _PARK, lease, {"pending": len(items), "task_name": task_name})
+    made = session.execute(_MAKE_STEPS, [_step_values(lease.row_id, item, name) for item, name in items])
+    step_ids = {row.key: row.id for row in made}
+    children = [
+        _child_values(step_ids[item.key], question_id, item.effect, name)
+        for item, name in items
+        if isinstance(item.effect, Subquestion)
+    ]
+    made = session.execute(_MAKE_CHILDREN, children) if children else ()
+    run_ids = {row.parent_step_id: row.id for row in made}
+    return [_sent(step_ids[item.key], run_ids, name) for item, name in items]
 
 
-def _make_ready(session: Session, run_id: UUID, question_id: UUID, item: Item, task_name: str) -> Sent:
-    is_run = isinstance(item.effect, Subquestion)
-    state = "waiting" if is_run else "ready"
-    step = insert(Step).values(
-        run_id=run_id,
-        key=item.key,
-        position=item.position,
-        kind=codec.kind_of(item.effect),
-        request=codec.dump_effect(item.effect),
-        state=state,
-        task_name=task_name,
-        enqueued_at=func.clock_timestamp(),
-    )
-    again = {"state": state, "attempts": 0, "enqueued_at": func.clock_timestamp(), "lease_token": null()}
-    step = step.on_conflict_do_update(index_elements=[Step.run_id, Step.key], set_=again).returning(Step.id)
-    step_id = session.execute(step).scalar_one()
-    if isinstance(item.effect, Subquestion):
-        return Sent(_make_child(session, step_id, question_id, item.effect, task_name), True, task_name)
-    return Sent(step_id, False, task_name)
+def _step_values(run_id: UUID, item: Item, task_name: str) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "key": item.key,
+        "position": item.position,
+        "kind": codec.kind_of(item.effect),
+        "request": codec.dump_effect(item.effect),
+        "state": "waiting" if isinstance(item.effect, Subquestion) else "ready",
+        "task_name": task_name,
+    }
 
 
-def _make_child(session: Session, step_id: UUID, question_id: UUID, asked: Subquestion, task_name: str) -> UUID:
-    ready: dict[str, Any] = {"state": "ready", "enqueued_at": func.clock_timestamp(), "attempts": 0}
-    child = insert(Run).values(
-        question_id=question_id,
-        parent_step_id=step_id,
-        depth=asked.depth,
-        text=asked.question,
-        strategy=asked.strategy,
-        config=asked.config.to_mapping(),
-        ancestors=list(asked.ancestors),
-        task_name=task_name,
-        **ready,
-    )
-    again = {**ready, "outcome": null(), "answer": null(), "error": null(), "ended_at": null()}
-    child = child.on_conflict_do_update(index_elements=[Run.parent_step_id], set_=again).returning(Run.id)
-    return session.execute(child).scalar_one()
+def _child_values(step_id: UUID, question_id: UUID, asked: Subquestion, task_name: str) -> dict[str, Any]:
+    return {
+        "question_id": question_id,
+        "parent_step_id": step_id,
+        "depth": asked.depth,
+        "text": asked.question,
+        "strategy": asked.strategy,
+        "config": asked.config.to_mapping(),
+        "ancestors": list(asked.ancestors),
+        "task_name": task_name,
+    }
 
 
-@dataclass(frozen=True)
-class OpenStep:
-    """A single call of a fan-out that this process holds."""
-
-    lease: Lease
-    attempts: int
-    run_id: UUID
-    question_id: UUID
-    ask: Ask
+def _sent(step_id: UUID, run_ids: Mapping[UUID, UUID], task_name: str) -> Sent:
+    run_id = run_ids.get(step_id)
+    return Sent(run_id or step_id, run_id is not None, task_name)
 
 
-def open_step(session: Session, lease: Lease, attempts: int) -> OpenStep:
-    """What a claimed step asks for."""
-    statement = (
-        select(Step.run_id, Step.request, Run.question_id)
-        .join(Run, Run.id == Step.run_id)
-        .where(Step.id == lease.row_id)
-    )
-    row = session.execute(statement).one()
-    return OpenStep(lease, attempts, row.run_id, row.question_id, codec.load_ask(row.request))
+def end_step(session: Session, lease: Lease, reply: Any, failure: dict[str, Any] | None) -> UUID | None:
+    """End a step of a fan-out that is held. Returns the id of the run that waited for it if it was the last one out.
+
+    Raises LeaseLost.
+    """
+    run_id = _end(session, lease.row_id, lease.token, reply, failure)
+    if run_id is None:
+        raise LeaseLost(f"the lease on {lease.table} {lease.row_id} was lost")
+    return _count_down(session, run_id)
 
 
-def join(session: Session, step_id: UUID, reply: Any, failure: dict[str, Any] | None) -> UUID | None:
-    """End a step of a fan-out. Returns the id of the run that waited for it if it was the last one out."""
-    ended = (
-        update(Step)
-        .where(Step.id == step_id, Step.state.in_(("running", "waiting")))
-        .values(
-            state="failed" if failure else "done",
-            reply=null() if reply is None else reply,
-            failures=Step.failures.concat([failure] if failure else []),
-            ended_at=func.clock_timestamp(),
-            lease_token=None,
-            lease_until=None,
-        )
-        .returning(Step.run_id)
-    )
-    run_id = session.execute(ended, execution_options=WITHOUT_SYNC).scalar_one_or_none()
+def end_parent_step(session: Session, step_id: UUID, failure: dict[str, Any] | None) -> UUID | None:
+    """End the step whose child run has ended. Returns as `end_step` does."""
+    run_id = _end(session, step_id, None, None, failure)
     return _count_down(session, run_id) if run_id else None
 
 
+def _end(
+    session: Session, step_id: UUID, token: UUID | None, reply: Any, failure: dict[str, Any] | None
+) -> UUID | None:
+    parameters = {
+        "row_id": step_id,
+        "token": token,
+        "state": "failed" if failure else "done",
+        "reply": reply,
+        "failed": [failure] if failure else [],
+    }
+    return session.execute(_END_STEP, parameters).scalar_one_or_none()
+
+
 def _count_down(session: Session, run_id: UUID) -> UUID | None:
-    is_last = Run.pending == 1
-    statement = (
-        update(Run)
-        .where(Run.id == run_id, Run.state == "waiting")
-        .values(
-            pending=Run.pending - 1,
-            state=case((is_last, "ready"), else_=Run.state),
-            enqueued_at=case((is_last, func.clock_timestamp()), else_=Run.enqueued_at),
-        )
-        .returning(Run.pending)
-    )
-    left = session.execute(statement, execution_options=WITHOUT_SYNC).scalar_one_or_none()
+    left = session.execute(_COUNT_DOWN, {"row_id": run_id}).scalar_one_or_none()
     return run_id if left == 0 else None
 
 
 def hand_over(session: Session, lease: Lease, task_name: str) -> None:
-    """Make a run that is held ready for the task that goes on with it."""
-    ready = {"state": "ready", "task_name": task_name, "enqueued_at": func.clock_timestamp()}
-    statement = update(Run).where(Run.id == lease.row_id).values(**ready, lease_token=None, lease_until=None)
-    session.execute(statement, execution_options=WITHOUT_SYNC)
+    """Make a run that is held ready for the task that goes on with it. Raises LeaseLost."""
+    write_held(session, _HAND_OVER, lease, {"task_name": task_name})

@@ -12,19 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select, update
+from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from burnish.config import StrategyConfig
-from burnish.effects import Note, Subquestion
+from burnish.effects import Ask, Note, Subquestion
 from burnish.engine import Item
 from burnish.errors import BurnishError, EffectFailed
 from burnish.results import Answer, Call, Outcome
 from burnish.store import audit, codec
-from burnish.store.fan_out import join
-from burnish.store.leases import WITHOUT_SYNC, Lease, claim
-from burnish.store.models import Collection, LLMCall, Question, Run, Step
+from burnish.store.fan_out import end_parent_step
+from burnish.store.leases import NO_LEASE, Lease, claim_of, claiming, held, write_held
+from burnish.store.tables import collections, llm_calls, questions, runs, steps
+
+_NOW = func.clock_timestamp()
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,18 @@ class OpenRun:
 
 
 @dataclass(frozen=True)
+class OpenStep:
+    """A single call of a fan-out that this process holds."""
+
+    lease: Lease
+    attempts: int
+    ask: Ask
+    scope: Scope
+    config: StrategyConfig
+    spent: Spent
+
+
+@dataclass(frozen=True)
 class Performed:
     """An item of a run with its reply, or the failure to get one, and the call it took if it took one."""
 
@@ -69,45 +83,125 @@ class Performed:
     call: Call | None = None
 
 
+_QUESTION_FACTS = (
+    questions.c.id.label("question_id"),
+    questions.c.custom_id,
+    questions.c.lane,
+    questions.c.collection_id,
+    collections.c.dimension,
+    questions.c.config.label("question_config"),
+    questions.c.calls,
+    questions.c.cost_usd,
+    questions.c.cancel_requested,
+)
+
+_RUN_FACTS = (
+    runs.c.attempts,
+    runs.c.text,
+    runs.c.strategy,
+    runs.c.config,
+    runs.c.depth,
+    runs.c.ancestors,
+    runs.c.parent_step_id,
+)
+
+_OPEN_RUN = (
+    claiming("runs")
+    .where(questions.c.id == runs.c.question_id, collections.c.id == questions.c.collection_id)
+    .returning(*_RUN_FACTS, *_QUESTION_FACTS)
+)
+
+_OPEN_STEP = (
+    claiming("steps")
+    .where(
+        runs.c.id == steps.c.run_id,
+        questions.c.id == runs.c.question_id,
+        collections.c.id == questions.c.collection_id,
+    )
+    .returning(steps.c.attempts, steps.c.request, *_QUESTION_FACTS)
+)
+
+# Not within the claim: a statement that waited for another's commit still sees the table as it was before.
+_RECALL = (
+    select(steps.c.key, steps.c.state, steps.c.request, steps.c.reply, steps.c.failures, runs.c.answer)
+    .outerjoin(runs, runs.c.parent_step_id == steps.c.id)
+    .where(steps.c.run_id == bindparam("run_id"), steps.c.state.in_(("done", "failed")))
+)
+
+_new_step = insert(steps).values(ended_at=_NOW)
+# A step that failed before and was asked for again keeps its row and its failures.
+_WRITE_STEPS = _new_step.on_conflict_do_update(
+    index_elements=[steps.c.run_id, steps.c.key],
+    set_={
+        "reply": _new_step.excluded.reply,
+        "state": _new_step.excluded.state,
+        "failures": steps.c.failures.concat(_new_step.excluded.failures),
+        "ended_at": _new_step.excluded.ended_at,
+    },
+).returning(steps.c.key, steps.c.id)
+
+_WRITE_CALLS = insert(llm_calls)
+
+_SPEND = (
+    update(questions)
+    .where(questions.c.id == bindparam("question_id"))
+    .values(
+        {
+            column: column + bindparam(f"new_{column.name}", type_=column.type)
+            for column in (
+                questions.c.calls,
+                questions.c.prompt_tokens,
+                questions.c.completion_tokens,
+                questions.c.cost_usd,
+                questions.c.unpriced_calls,
+            )
+        }
+    )
+    .returning(questions.c.calls, questions.c.cost_usd, questions.c.cancel_requested)
+)
+
+_END_RUN = held("runs").values(state="ended", ended_at=_NOW, **NO_LEASE).returning(runs.c.id)
+
+_END_QUESTION = update(questions).where(questions.c.id == bindparam("question_id")).values(state="ended", ended_at=_NOW)
+
+
 def open_run(session: Session, run_id: UUID, lease_seconds: float) -> OpenRun | None:
     """Claim a run and read its journal; None where there is nothing to do for this process."""
-    claimed = claim(session, "runs", run_id, lease_seconds)
-    if claimed is None:
+    lease, parameters = claim_of("runs", run_id, lease_seconds)
+    row = session.execute(_OPEN_RUN, parameters).one_or_none()
+    if row is None:
         return None
-    run = session.get_one(Run, run_id, populate_existing=True)
-    scope, config, spent = read_question(session, run.question_id)
     asked = Subquestion(
-        question=run.text,
-        strategy=run.strategy,
-        config=StrategyConfig.from_mapping(run.config or config),
-        depth=run.depth,
-        ancestors=tuple(run.ancestors),
+        question=row.text,
+        strategy=row.strategy,
+        config=StrategyConfig.from_mapping(row.config or row.question_config),
+        depth=row.depth,
+        ancestors=tuple(row.ancestors),
     )
-    recorded = recall(session, run_id)
-    return OpenRun(claimed[0], claimed[1], asked, scope, run.parent_step_id, recorded, spent)
+    return OpenRun(lease, row.attempts, asked, _scope(row), row.parent_step_id, _recall(session, run_id), _spent(row))
 
 
-def read_question(session: Session, question_id: UUID) -> tuple[Scope, dict[str, Any], Spent]:
-    """A question's scope, its configuration as it was sent, and what it has taken so far."""
-    statement = (
-        select(Question.custom_id, Question.lane, Question.collection_id, Collection.dimension, Question.config)
-        .add_columns(Question.calls, Question.cost_usd, Question.cancel_requested)
-        .join(Collection, Collection.id == Question.collection_id)
-        .where(Question.id == question_id)
-    )
-    row = session.execute(statement).one()
-    scope = Scope(question_id, row.custom_id, row.lane, row.collection_id, row.dimension)
-    return scope, row.config, Spent(row.calls, float(row.cost_usd), row.cancel_requested)
+def open_step(session: Session, step_id: UUID, lease_seconds: float) -> OpenStep | None:
+    """Claim a single call; None where there is nothing to do for this process."""
+    lease, parameters = claim_of("steps", step_id, lease_seconds)
+    row = session.execute(_OPEN_STEP, parameters).one_or_none()
+    if row is None:
+        return None
+    config = StrategyConfig.from_mapping(row.question_config)
+    return OpenStep(lease, row.attempts, codec.load_ask(row.request), _scope(row), config, _spent(row))
 
 
-def recall(session: Session, run_id: UUID) -> dict[str, Any]:
+def _scope(row: Any) -> Scope:
+    return Scope(row.question_id, row.custom_id, row.lane, row.collection_id, row.dimension)
+
+
+def _spent(row: Any) -> Spent:
+    return Spent(row.calls, float(row.cost_usd), row.cancel_requested)
+
+
+def _recall(session: Session, run_id: UUID) -> dict[str, Any]:
     """Every reply that the run has had, by key. A sub-question's reply is the answer of its own run."""
-    statement = (
-        select(Step.key, Step.state, Step.request, Step.reply, Step.failures, Run.answer)
-        .outerjoin(Run, Run.parent_step_id == Step.id)
-        .where(Step.run_id == run_id, Step.state.in_(("done", "failed")))
-    )
-    return {row.key: _reply_of(row) for row in session.execute(statement)}
+    return {row.key: _reply_of(row) for row in session.execute(_RECALL, {"run_id": run_id})}
 
 
 def _reply_of(row: Any) -> Any:
@@ -117,13 +211,14 @@ def _reply_of(row: Any) -> Any:
 
 
 def record(session: Session, run: OpenRun, performed: Sequence[Performed]) -> Spent | None:
-    """Write replies with their audit rows and costs, under a lease that is held.
+    """Write replies with their audit rows and costs; in the same transaction the lease must be seen to be held.
 
     Returns what the question has taken by now, or None where these replies took nothing.
     """
     if not performed:
         return None
-    ids = _write_steps(session, [_step_values(run.lease.row_id, each) for each in performed])
+    written = session.execute(_WRITE_STEPS, [_step_values(run.lease.row_id, each) for each in performed])
+    ids = {row.key: row.id for row in written}
     for each in performed:
         if isinstance(each.item.effect, Note):
             audit.write(session, run.lease.row_id, ids[each.item.key], each.item.effect.records)
@@ -145,39 +240,19 @@ def _step_values(run_id: UUID, performed: Performed) -> dict[str, Any]:
     }
 
 
-def _write_steps(session: Session, steps: Sequence[dict[str, Any]]) -> dict[str, UUID]:
-    """The ids by key. A step that failed before and was asked for again keeps its row and its failures."""
-    statement = insert(Step).values(ended_at=func.clock_timestamp())
-    statement = statement.on_conflict_do_update(
-        index_elements=[Step.run_id, Step.key],
-        set_={
-            "reply": statement.excluded.reply,
-            "state": statement.excluded.state,
-            "failures": Step.failures.concat(statement.excluded.failures),
-            "ended_at": statement.excluded.ended_at,
-        },
-    ).returning(Step.key, Step.id)
-    return {row.key: row.id for row in session.execute(statement, list(steps))}
-
-
 def spend(session: Session, question_id: UUID, calls: Sequence[tuple[UUID, Call]]) -> Spent:
     """Write calls under their steps' ids, add what they took to the question, and tell what that makes."""
-    session.execute(insert(LLMCall), [_call_values(question_id, step_id, call) for step_id, call in calls])
+    session.execute(_WRITE_CALLS, [_call_values(question_id, step_id, call) for step_id, call in calls])
     took = [call for _, call in calls]
-    statement = (
-        update(Question)
-        .where(Question.id == question_id)
-        .values(
-            calls=Question.calls + len(took),
-            prompt_tokens=Question.prompt_tokens + sum(call.prompt_tokens for call in took),
-            completion_tokens=Question.completion_tokens + sum(call.completion_tokens for call in took),
-            cost_usd=Question.cost_usd + sum(call.cost_usd or 0.0 for call in took),
-            unpriced_calls=Question.unpriced_calls + sum(call.cost_usd is None for call in took),
-        )
-        .returning(Question.calls, Question.cost_usd, Question.cancel_requested)
-    )
-    row = session.execute(statement, execution_options=WITHOUT_SYNC).one()
-    return Spent(row.calls, float(row.cost_usd), row.cancel_requested)
+    parameters = {
+        "question_id": question_id,
+        "new_calls": len(took),
+        "new_prompt_tokens": sum(call.prompt_tokens for call in took),
+        "new_completion_tokens": sum(call.completion_tokens for call in took),
+        "new_cost_usd": sum(call.cost_usd or 0.0 for call in took),
+        "new_unpriced_calls": sum(call.cost_usd is None for call in took),
+    }
+    return _spent(session.execute(_SPEND, parameters).one())
 
 
 def _call_values(question_id: UUID, step_id: UUID, call: Call) -> dict[str, Any]:
@@ -196,19 +271,18 @@ def _call_values(question_id: UUID, step_id: UUID, call: Call) -> dict[str, Any]
 
 
 def end_run(session: Session, run: OpenRun, answer: Answer, failure: BurnishError | None) -> UUID | None:
-    """End a run that is held with its answer. Returns the id of the parent run if that can go on now."""
-    ended: dict[str, Any] = {
-        "state": "ended",
+    """End a run that is held with its answer. Returns the id of the parent run if that can go on now.
+
+    Raises LeaseLost.
+    """
+    ended = {
         "outcome": answer.outcome.value,
         "answer": codec.dump_answer(answer),
         "error": codec.dump_failure(failure) if failure else None,
-        "ended_at": func.clock_timestamp(),
     }
-    statement = update(Run).where(Run.id == run.lease.row_id).values(**ended, lease_token=None, lease_until=None)
-    session.execute(statement, execution_options=WITHOUT_SYNC)
+    write_held(session, _END_RUN, run.lease, ended)
     if run.parent_step_id is None:
-        question = update(Question).where(Question.id == run.scope.question_id).values(**ended)
-        session.execute(question, execution_options=WITHOUT_SYNC)
+        session.execute(_END_QUESTION, {"question_id": run.scope.question_id, **ended})
         return None
     failed = failure or (EffectFailed("the sub-question failed") if answer.outcome is Outcome.FAILED else None)
-    return join(session, run.parent_step_id, None, codec.dump_failure(failed) if failed else None)
+    return end_parent_step(session, run.parent_step_id, codec.dump_failure(failed) if failed else None)

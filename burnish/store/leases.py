@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
-from sqlalchemy import ColumnElement, Update, and_, func, or_, update
+from sqlalchemy import Table, Update, and_, bindparam, func, or_, update
 from sqlalchemy.orm import Session
 
 from burnish.errors import BurnishError
-from burnish.store.models import Run, Step
+from burnish.store.tables import runs, steps
 
-# Rows are never loaded as objects here, so there is nothing in the session to keep in step.
+# For statements on mapped rows: none is ever loaded as an object here, so the session has nothing to keep in step.
 WITHOUT_SYNC = {"synchronize_session": False}
 
-Table = Literal["runs", "steps"]
+NO_LEASE: dict[str, Any] = {"lease_token": None, "lease_until": None}
+
+TableName = Literal["runs", "steps"]
+_TABLES: dict[TableName, Table] = {"runs": runs, "steps": steps}
 
 
 class LeaseLost(BurnishError):
@@ -33,59 +35,76 @@ class LeaseLost(BurnishError):
 class Lease:
     """The right to work on a row of `table` until it runs out."""
 
-    table: Table
+    table: TableName
     row_id: UUID
     token: UUID
 
 
-_MODELS: dict[Table, type[Run | Step]] = {"runs": Run, "steps": Step}
+# By the server's clock: workers' clocks may differ.
+_LEASE_END: Any = func.clock_timestamp() + func.make_interval(0, 0, 0, 0, 0, 0, bindparam("lease_seconds"))
 
 
-def in_seconds(seconds: float) -> ColumnElement[datetime]:
-    """The time so many seconds from now, by the server's clock: workers' clocks may differ."""
-    return func.clock_timestamp() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
-
-
-def claim(session: Session, table: Table, row_id: UUID, seconds: float) -> tuple[Lease, int] | None:
-    """The lease and which attempt this is, or None where the work is done, held by another or not ready."""
-    row, token = _MODELS[table], uuid4()
+def claiming(table: TableName) -> Update:
+    """Claims a row: one that is ready, or whose last lease has run out. For `claim_of`'s parameters."""
+    row = _TABLES[table].c
     expired = and_(row.state == "running", row.lease_until < func.clock_timestamp())
-    statement = (
-        update(row)
-        .where(row.id == row_id, or_(row.state == "ready", expired))
-        .values(state="running", lease_token=token, attempts=row.attempts + 1, lease_until=in_seconds(seconds))
-        .returning(row.attempts)
+    return (
+        update(_TABLES[table])
+        .where(row.id == bindparam("row_id"), or_(row.state == "ready", expired))
+        .values(state="running", lease_token=bindparam("token"), attempts=row.attempts + 1, lease_until=_LEASE_END)
     )
-    attempts = session.execute(statement, execution_options=WITHOUT_SYNC).scalar()
-    return None if attempts is None else (Lease(table, row_id, token), attempts)
+
+
+def claim_of(table: TableName, row_id: UUID, seconds: float) -> tuple[Lease, dict[str, Any]]:
+    """A lease to be claimed, and the parameters of `claiming`."""
+    lease = Lease(table, row_id, uuid4())
+    return lease, {"row_id": row_id, "token": lease.token, "lease_seconds": seconds}
+
+
+def held(table: TableName) -> Update:
+    """An update of a row under the lease that is held on it; see `write_held`."""
+    row = _TABLES[table].c
+    return update(_TABLES[table]).where(
+        row.id == bindparam("row_id"), row.lease_token == bindparam("token"), row.state == "running"
+    )
+
+
+def write_held(session: Session, statement: Update, lease: Lease, values: dict[str, Any]) -> None:
+    """Execute a `held` statement, which must return something. Raises LeaseLost, and so undoes the transaction.
+
+    values: further columns to set, and parameters of the statement.
+    """
+    parameters = {"row_id": lease.row_id, "token": lease.token, **values}
+    if session.execute(statement, parameters).scalar() is None:
+        raise LeaseLost(f"the lease on {lease.table} {lease.row_id} was lost")
+
+
+_HOLD = {
+    name: held(name).values(attempts=0, lease_until=_LEASE_END).returning(table.c.id) for name, table in _TABLES.items()
+}
+_RELEASE = {name: held(name).values(state="ready", enqueued_at=func.clock_timestamp(), **NO_LEASE) for name in _TABLES}
+_RENEW = {
+    name: update(table)
+    .where(table.c.lease_token.in_(bindparam("tokens", expanding=True)), table.c.state == "running")
+    .values(lease_until=_LEASE_END)
+    for name, table in _TABLES.items()
+}
 
 
 def hold(session: Session, lease: Lease, seconds: float) -> None:
     """Make sure, for the rest of the transaction, that the lease is held still. Raises LeaseLost if it is not."""
-    row = _MODELS[lease.table]
-    statement = _held(lease).values(attempts=0, lease_until=in_seconds(seconds)).returning(row.id)
-    if session.execute(statement, execution_options=WITHOUT_SYNC).scalar() is None:
-        raise LeaseLost(f"the lease on {lease.table} {lease.row_id} was lost")
+    write_held(session, _HOLD[lease.table], lease, {"lease_seconds": seconds})
 
 
-def renew(session: Session, held: Iterable[Lease], seconds: float) -> None:
+def renew(session: Session, leases: Iterable[Lease], seconds: float) -> None:
     """Put off the end of all these leases."""
-    leases = tuple(held)
-    for table, row in _MODELS.items():
-        tokens = [lease.token for lease in leases if lease.table == table]
+    mine = tuple(leases)
+    for name in _TABLES:
+        tokens = [lease.token for lease in mine if lease.table == name]
         if tokens:
-            mine = update(row).where(row.lease_token.in_(tokens), row.state == "running")
-            session.execute(mine.values(lease_until=in_seconds(seconds)), execution_options=WITHOUT_SYNC)
+            session.execute(_RENEW[name], {"tokens": tokens, "lease_seconds": seconds})
 
 
 def release(session: Session, lease: Lease) -> None:
     """Give unfinished work back, to be sent again by the reconciler; the attempt stays counted."""
-    given_back = _held(lease).values(
-        state="ready", lease_token=None, lease_until=None, enqueued_at=func.clock_timestamp()
-    )
-    session.execute(given_back, execution_options=WITHOUT_SYNC)
-
-
-def _held(lease: Lease) -> Update:
-    row = _MODELS[lease.table]
-    return update(row).where(row.id == lease.row_id, row.lease_token == lease.token, row.state == "running")
+    session.execute(_RELEASE[lease.table], {"row_id": lease.row_id, "token": lease.token})

@@ -7,6 +7,7 @@ not matter, and the words of a quote do. No model is asked, so neither result ca
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from burnish.text.language import detect_language
 from burnish.text.normalise import (
@@ -50,11 +51,11 @@ def find_quote(quote: str, passage_text: str) -> tuple[int, int] | None:
     wanted = words(quote)
     if not content_words(quote, "ar"):
         return None
-    folded, offsets = fold_with_offsets(passage_text)
-    spans = list(word_spans(folded))
-    position = _find_run(wanted, [word for word, _, _ in spans])
+    position = _find_run(wanted, _words_of(passage_text))
     if position is None:
         return None
+    folded, offsets = fold_with_offsets(passage_text)
+    spans = list(word_spans(folded))
     first, last = spans[position], spans[position + len(wanted) - 1]
     return offsets[first[1]], _end_in_original(last[2], offsets, passage_text)
 
@@ -69,11 +70,21 @@ def grounding(answer: str, evidence_texts: Sequence[str], language: str) -> floa
     wanted = _terms(answer, language)
     if not wanted:
         return None
-    held = {term for text in evidence_texts for term in (*_terms(text, language), *numbers(text))}
+    held = frozenset[str]().union(*(_held_by(text, language) for text in evidence_texts))
     share = sum(term in held for term in wanted) / len(wanted)
     if share < 1 and evidence_texts and not _comparable(answer, evidence_texts):
         return None
     return share if held.issuperset(numbers(answer)) else min(share, UNFOUNDED_NUMBER_CEILING)
+
+
+# A passage is compared with every draft that was written from it, and again whenever a run is replayed.
+_words_of = lru_cache(maxsize=1024)(words)
+
+
+@lru_cache(maxsize=1024)
+def _held_by(text: str, language: str) -> frozenset[str]:
+    """What a text of the evidence bears out: its terms, and its numbers."""
+    return frozenset((*_terms(text, language), *numbers(text)))
 
 
 def _terms(text: str, language: str) -> list[str]:
