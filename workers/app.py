@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from functools import lru_cache
 from typing import Any
@@ -18,6 +19,8 @@ from workers.leases import Heartbeat
 from workers.runs import register
 
 DATABASE_CONNECTIONS = 20
+# Of new objects before a collection: calls of a model make many, few of them in cycles, beside a heap of libraries.
+GARBAGE_THRESHOLDS = (20_000, 20, 20)
 
 settings = Settings()
 if not settings.redis_url or not settings.database_url:
@@ -46,8 +49,11 @@ def log_plainly(**_: Any) -> None:
 
 
 def warm_up(**_: Any) -> None:
-    """Import and load what the first question would wait for."""
+    """Import and load what the first question would wait for, and spare it from every later garbage collection."""
     workplace().world.model.warm_up()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
 _signals: Any = signals
