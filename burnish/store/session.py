@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session, sessionmaker
 Sessions = sessionmaker[Session]
 
 CONNECT_TIMEOUT_SECONDS = 5
+PREPARE_AFTER = 2  # executions of a statement on a connection
 STATEMENT_TIMEOUT_MILLISECONDS = 60_000
 
 
@@ -18,8 +19,10 @@ def make_engine(database_url: str, *, pool_size: int = 5, application: str = "bu
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_recycle=1800,
+        pool_use_lifo=True,  # the fewest connections, each with its statements prepared
         connect_args={
             "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+            "prepare_threshold": PREPARE_AFTER,
             "application_name": application,
             "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MILLISECONDS} -c timezone=UTC",
         },
