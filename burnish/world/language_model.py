@@ -23,6 +23,7 @@ from burnish.results import Call
 from burnish.text.normalise import clean
 from burnish.world.embeddings import Role, Vectors, check_dimension
 from burnish.world.gate import Gate
+from burnish.world.grouped import Grouped
 from burnish.world.loop import LoopThread
 from burnish.world.retries import failure_of, pause_before
 
@@ -30,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 TOP_CHOICES = 10
 QUESTIONS_REMEMBERED = 4_096
+QUESTIONS_TOGETHER = 64
 SLOT_GRACE_SECONDS = 10.0
 
 
@@ -231,6 +233,7 @@ class RemoteEmbedder:
         self._loop = loop
         # Sub-questions and refined queries come back; a vector costs a call.
         self._question = lru_cache(maxsize=QUESTIONS_REMEMBERED)(self._embed_question)
+        self._grouped: Grouped[str, Vectors] = Grouped(self._embed_each, most=QUESTIONS_TOGETHER)
         # As numbers, the client reads a vector ten times as slowly. Only OpenAI's own protocol has the other form.
         self._packed = options.model.startswith("openai/")
 
@@ -243,7 +246,10 @@ class RemoteEmbedder:
         return self._loop.run(self._embed(list(texts)))
 
     def _embed_question(self, text: str) -> Vectors:
-        return self._loop.run(self._embed([text]))[0]
+        return self._loop.run(self._grouped.ask(text))
+
+    async def _embed_each(self, texts: list[str]) -> list[Vectors]:
+        return list(await self._embed(texts))
 
     async def _embed(self, texts: list[str]) -> Vectors:
         import numpy as np
