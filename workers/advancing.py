@@ -102,17 +102,22 @@ def advance(place: Workplace, run_id: UUID) -> Boundary:
         run = open_run(session, run_id, place.lease_seconds)
     if run is None:
         return Ended()
-    with place.heartbeat.holding(run.lease):
+    return _under_lease(place, run, lambda: _Advance(place, run).to_boundary())
+
+
+def _under_lease(place: Workplace, opened: OpenRun | OpenStep, work: Callable[[], Boundary]) -> Boundary:
+    """Do the work while its lease is kept; work that breaks off is given back."""
+    lease = opened.lease
+    with place.heartbeat.holding(lease):
         try:
-            return _Advance(place, run).to_boundary()
+            return work()
         except LeaseLost as lost:
             logger.warning("%s; another process goes on with it", lost)
-            return Ended()
         except Exception:
-            logger.exception("run %s of question %s broke off", run_id, run.scope.question_id)
+            logger.exception("%s %s of question %s broke off", lease.table, lease.row_id, opened.scope.question_id)
             with place.sessions.begin() as session:
-                release(session, run.lease)
-            return Ended()
+                release(session, lease)
+        return Ended()
 
 
 class _Advance:
@@ -228,23 +233,13 @@ def check_budget(spent: Spent, config: StrategyConfig) -> None:
         raise BudgetExceeded(f"the question reached its cap of {config.max_cost_usd} US dollars")
 
 
-def perform_step(place: Workplace, step_id: UUID) -> Ended:
+def perform_step(place: Workplace, step_id: UUID) -> Boundary:
     """Do one call of a fan-out and end its step. A call that fails is recorded as failed; this never raises for it."""
     with place.sessions.begin() as session:
         step = open_step(session, step_id, place.lease_seconds)
     if step is None:
         return Ended()
-    with place.heartbeat.holding(step.lease):
-        try:
-            return _end_step(place, step, *_call(place, step))
-        except LeaseLost as lost:
-            logger.warning("%s; another process goes on with it", lost)
-            return Ended()
-        except Exception:
-            logger.exception("step %s of question %s broke off", step_id, step.scope.question_id)
-            with place.sessions.begin() as session:
-                release(session, step.lease)
-            return Ended()
+    return _under_lease(place, step, lambda: _end_step(place, step, *_call(place, step)))
 
 
 def _call(place: Workplace, step: OpenStep) -> tuple[object, Call | None, BurnishError | None]:

@@ -79,7 +79,8 @@ def start_on_port(home: Path, plan: Launch, *, keep_port: bool) -> Record:
 
 def _with_port(home: Path, server: str, *, keep_port: bool) -> Record:
     record = recall_one(home, server)
-    if record.port and not wait_until(lambda: port_is_free(record.port), patience=_PORT_PATIENCE) and keep_port:
+    is_free = not record.port or wait_until(lambda: port_is_free(record.port), patience=_PORT_PATIENCE)
+    if keep_port and not is_free:
         raise LocalServerFailed(f"{server} cannot come back: port {record.port} is taken by another program")
     record = replace(record, port=free_port(record.port))
     remember(home, server, record)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from burnish import errors
 from burnish.effects import Ask, Note, Reply, Retrieve, Subquestion
-from burnish.engine import SingleEffect
+from burnish.engine import Item, SingleEffect
 from burnish.errors import BurnishError, EffectFailed
 from burnish.results import Answer, Passage
 
@@ -23,6 +23,16 @@ _ANSWER = TypeAdapter(Answer)
 def kind_of(effect: SingleEffect) -> str:
     """The name of a step's kind: that of the prompt for an Ask, else the effect's own."""
     return effect.prompt.kind if isinstance(effect, Ask) else type(effect).__name__.lower()
+
+
+def dump_item(item: Item) -> dict[str, Any]:
+    """The columns of a step that tell what was asked for."""
+    return {
+        "key": item.key,
+        "position": item.position,
+        "kind": kind_of(item.effect),
+        "request": dump_effect(item.effect),
+    }
 
 
 def dump_effect(effect: SingleEffect) -> dict[str, Any]:

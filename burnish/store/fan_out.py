@@ -12,29 +12,27 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, case, func, null, update
+from sqlalchemy import bindparam, case, null, update
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 
 from burnish.effects import Subquestion
 from burnish.engine import Item
 from burnish.store import codec
-from burnish.store.leases import NO_LEASE, Lease, LeaseLost, held, write_held
+from burnish.store.leases import NO_LEASE, NOW, Lease, LeaseLost, held, write_held
 from burnish.store.tables import runs, steps
-
-_NOW = func.clock_timestamp()
 
 _PARK = held("runs").values(state="waiting", attempts=0, **NO_LEASE).returning(runs.c.id)
 
-_HAND_OVER = held("runs").values(state="ready", attempts=0, enqueued_at=_NOW, **NO_LEASE).returning(runs.c.id)
+_HAND_OVER = held("runs").values(state="ready", attempts=0, enqueued_at=NOW, **NO_LEASE).returning(runs.c.id)
 
-_new_step = insert(steps).values(enqueued_at=_NOW)
+_new_step = insert(steps).values(enqueued_at=NOW)
 _MAKE_STEPS = _new_step.on_conflict_do_update(
     index_elements=[steps.c.run_id, steps.c.key],
-    set_={"state": _new_step.excluded.state, "attempts": 0, "enqueued_at": _NOW, "lease_token": null()},
+    set_={"state": _new_step.excluded.state, "attempts": 0, "enqueued_at": NOW, "lease_token": null()},
 ).returning(steps.c.key, steps.c.id)
 
-_READY_AGAIN: dict[str, Any] = {"state": "ready", "attempts": 0, "enqueued_at": _NOW}
+_READY_AGAIN: dict[str, Any] = {"state": "ready", "attempts": 0, "enqueued_at": NOW}
 _UNENDED: dict[str, Any] = {"outcome": null(), "answer": null(), "error": null(), "ended_at": null()}
 _MAKE_CHILDREN = (
     insert(runs)
@@ -50,7 +48,7 @@ _END_STEP = (
         steps.c.state.in_(("running", "waiting")),
         steps.c.lease_token.is_not_distinct_from(bindparam("token", type_=steps.c.lease_token.type)),
     )
-    .values(failures=steps.c.failures.concat(bindparam("failed", type_=JSONB())), ended_at=_NOW, **NO_LEASE)
+    .values(failures=steps.c.failures.concat(bindparam("failed", type_=JSONB())), ended_at=NOW, **NO_LEASE)
     .returning(steps.c.run_id)
 )
 
@@ -61,7 +59,7 @@ _COUNT_DOWN = (
     .values(
         pending=runs.c.pending - 1,
         state=case((_is_last, "ready"), else_=runs.c.state),
-        enqueued_at=case((_is_last, _NOW), else_=runs.c.enqueued_at),
+        enqueued_at=case((_is_last, NOW), else_=runs.c.enqueued_at),
     )
     .returning(runs.c.pending)
 )
@@ -99,10 +97,7 @@ def park(
 def _step_values(run_id: UUID, item: Item, task_name: str) -> dict[str, Any]:
     return {
         "run_id": run_id,
-        "key": item.key,
-        "position": item.position,
-        "kind": codec.kind_of(item.effect),
-        "request": codec.dump_effect(item.effect),
+        **codec.dump_item(item),
         "state": "waiting" if isinstance(item.effect, Subquestion) else "ready",
         "task_name": task_name,
     }
@@ -133,7 +128,7 @@ def end_step(session: Session, lease: Lease, reply: Any, failure: dict[str, Any]
     """
     run_id = _end(session, lease.row_id, lease.token, reply, failure)
     if run_id is None:
-        raise LeaseLost(f"the lease on {lease.table} {lease.row_id} was lost")
+        raise LeaseLost(lease)
     return _count_down(session, run_id)
 
 

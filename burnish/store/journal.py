@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -23,10 +23,8 @@ from burnish.errors import BurnishError, EffectFailed
 from burnish.results import Answer, Call, Outcome
 from burnish.store import audit, codec
 from burnish.store.fan_out import end_parent_step
-from burnish.store.leases import NO_LEASE, Lease, claim_of, claiming, held, write_held
+from burnish.store.leases import NO_LEASE, NOW, Lease, claim_of, claiming, held, write_held
 from burnish.store.tables import collections, llm_calls, questions, runs, steps
-
-_NOW = func.clock_timestamp()
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ _RECALL = (
     .where(steps.c.run_id == bindparam("run_id"), steps.c.state.in_(("done", "failed")))
 )
 
-_new_step = insert(steps).values(ended_at=_NOW)
+_new_step = insert(steps).values(ended_at=NOW)
 # A step that failed before and was asked for again keeps its row and its failures.
 _WRITE_STEPS = _new_step.on_conflict_do_update(
     index_elements=[steps.c.run_id, steps.c.key],
@@ -160,9 +158,9 @@ _SPEND = (
     .returning(questions.c.calls, questions.c.cost_usd, questions.c.cancel_requested)
 )
 
-_END_RUN = held("runs").values(state="ended", ended_at=_NOW, **NO_LEASE).returning(runs.c.id)
+_END_RUN = held("runs").values(state="ended", ended_at=NOW, **NO_LEASE).returning(runs.c.id)
 
-_END_QUESTION = update(questions).where(questions.c.id == bindparam("question_id")).values(state="ended", ended_at=_NOW)
+_END_QUESTION = update(questions).where(questions.c.id == bindparam("question_id")).values(state="ended", ended_at=NOW)
 
 
 def open_run(session: Session, run_id: UUID, lease_seconds: float) -> OpenRun | None:
@@ -230,10 +228,7 @@ def _step_values(run_id: UUID, performed: Performed) -> dict[str, Any]:
     failed = isinstance(performed.reply, EffectFailed)
     return {
         "run_id": run_id,
-        "key": performed.item.key,
-        "position": performed.item.position,
-        "kind": codec.kind_of(performed.item.effect),
-        "request": codec.dump_effect(performed.item.effect),
+        **codec.dump_item(performed.item),
         "reply": None if failed else codec.dump_reply(performed.reply),
         "failures": [codec.dump_failure(performed.reply)] if failed else [],
         "state": "failed" if failed else "done",

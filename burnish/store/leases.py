@@ -18,17 +18,11 @@ from sqlalchemy.orm import Session
 from burnish.errors import BurnishError
 from burnish.store.tables import runs, steps
 
-# For statements on mapped rows: none is ever loaded as an object here, so the session has nothing to keep in step.
-WITHOUT_SYNC = {"synchronize_session": False}
-
+NOW = func.clock_timestamp()  # of the server: workers' clocks may differ
 NO_LEASE: dict[str, Any] = {"lease_token": None, "lease_until": None}
 
 TableName = Literal["runs", "steps"]
 _TABLES: dict[TableName, Table] = {"runs": runs, "steps": steps}
-
-
-class LeaseLost(BurnishError):
-    """Another process has taken this work over; what was done here is dropped."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +33,26 @@ class Lease:
     row_id: UUID
     token: UUID
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What statements call the row and the right to it."""
+        return {"row_id": self.row_id, "token": self.token}
 
-# By the server's clock: workers' clocks may differ.
-_LEASE_END: Any = func.clock_timestamp() + func.make_interval(0, 0, 0, 0, 0, 0, bindparam("lease_seconds"))
+
+class LeaseLost(BurnishError):
+    """Another process has taken this work over; what was done here is dropped."""
+
+    def __init__(self, lease: Lease) -> None:
+        super().__init__(f"the lease on {lease.table} {lease.row_id} was lost")
+
+
+_LEASE_END: Any = NOW + func.make_interval(0, 0, 0, 0, 0, 0, bindparam("lease_seconds"))
 
 
 def claiming(table: TableName) -> Update:
     """Claims a row: one that is ready, or whose last lease has run out. For `claim_of`'s parameters."""
     row = _TABLES[table].c
-    expired = and_(row.state == "running", row.lease_until < func.clock_timestamp())
+    expired = and_(row.state == "running", row.lease_until < NOW)
     return (
         update(_TABLES[table])
         .where(row.id == bindparam("row_id"), or_(row.state == "ready", expired))
@@ -58,7 +63,7 @@ def claiming(table: TableName) -> Update:
 def claim_of(table: TableName, row_id: UUID, seconds: float) -> tuple[Lease, dict[str, Any]]:
     """A lease to be claimed, and the parameters of `claiming`."""
     lease = Lease(table, row_id, uuid4())
-    return lease, {"row_id": row_id, "token": lease.token, "lease_seconds": seconds}
+    return lease, {**lease.parameters, "lease_seconds": seconds}
 
 
 def held(table: TableName) -> Update:
@@ -74,15 +79,14 @@ def write_held(session: Session, statement: Update, lease: Lease, values: dict[s
 
     values: further columns to set, and parameters of the statement.
     """
-    parameters = {"row_id": lease.row_id, "token": lease.token, **values}
-    if session.execute(statement, parameters).scalar() is None:
-        raise LeaseLost(f"the lease on {lease.table} {lease.row_id} was lost")
+    if session.execute(statement, {**lease.parameters, **values}).scalar() is None:
+        raise LeaseLost(lease)
 
 
 _HOLD = {
     name: held(name).values(attempts=0, lease_until=_LEASE_END).returning(table.c.id) for name, table in _TABLES.items()
 }
-_RELEASE = {name: held(name).values(state="ready", enqueued_at=func.clock_timestamp(), **NO_LEASE) for name in _TABLES}
+_RELEASE = {name: held(name).values(state="ready", enqueued_at=NOW, **NO_LEASE) for name in _TABLES}
 _RENEW = {
     name: update(table)
     .where(table.c.lease_token.in_(bindparam("tokens", expanding=True)), table.c.state == "running")
@@ -107,4 +111,4 @@ def renew(session: Session, leases: Iterable[Lease], seconds: float) -> None:
 
 def release(session: Session, lease: Lease) -> None:
     """Give unfinished work back, to be sent again by the reconciler; the attempt stays counted."""
-    session.execute(_RELEASE[lease.table], {"row_id": lease.row_id, "token": lease.token})
+    session.execute(_RELEASE[lease.table], lease.parameters)

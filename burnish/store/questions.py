@@ -17,9 +17,9 @@ from sqlalchemy.orm import Session
 from uuid_utils.compat import uuid7
 
 from burnish.errors import NotFound
-from burnish.store.leases import WITHOUT_SYNC
 from burnish.store.messages import Message, label_of, run_task_name
 from burnish.store.models import Batch, Collection, Question, Run, Step
+from burnish.store.session import WITHOUT_SYNC
 
 ADMISSION_LOCK = 7_266_001
 ROWS_PER_INSERT = 2_000

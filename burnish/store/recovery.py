@@ -12,9 +12,9 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, func, null, or_, select, update
 from sqlalchemy.orm import Session
 
-from burnish.store.leases import WITHOUT_SYNC
 from burnish.store.messages import RESEND_STEP, Message, label_of
 from burnish.store.models import Batch, Question, Run, Step
+from burnish.store.session import WITHOUT_SYNC
 
 RECONCILER_LOCK = 7_266_002
 MOST_SENT_AT_ONCE = 500

@@ -7,6 +7,9 @@ from sqlalchemy.orm import Session, sessionmaker
 
 Sessions = sessionmaker[Session]
 
+# For updates of mapped rows: none is ever loaded as an object, so the session has nothing to keep in step.
+WITHOUT_SYNC = {"synchronize_session": False}
+
 CONNECT_TIMEOUT_SECONDS = 5
 PREPARE_AFTER = 2  # executions of a statement on a connection
 STATEMENT_TIMEOUT_MILLISECONDS = 60_000

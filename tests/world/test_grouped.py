@@ -25,14 +25,6 @@ class Counter:
         return [2 * number for number in numbers]
 
 
-async def _asked(counter: Counter, numbers: list[int], most: int) -> list[int | BaseException]:
-    grouped = Grouped(counter.send, most)
-    asking = [asyncio.create_task(grouped.ask(number)) for number in numbers]
-    await asyncio.sleep(0.01)
-    counter.may_reply.set()
-    return await asyncio.gather(*asking, return_exceptions=True)
-
-
 def test_what_comes_while_one_is_under_way_leaves_in_groups_of_bounded_size() -> None:
     async def scene() -> None:
         counter = Counter()
@@ -52,7 +44,10 @@ def test_what_comes_while_one_is_under_way_leaves_in_groups_of_bounded_size() ->
 
 def test_one_bad_request_fails_alone() -> None:
     async def scene() -> None:
-        replies = await _asked(Counter(), [1, 0, 3], most=8)
+        counter = Counter()
+        counter.may_reply.set()
+        grouped = Grouped(counter.send, most=8)
+        replies = await asyncio.gather(*map(grouped.ask, [1, 0, 3]), return_exceptions=True)
         assert replies[0] == 2
         assert isinstance(replies[1], LanguageModelRefused)
         assert replies[2] == 6
