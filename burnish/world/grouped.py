@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-from burnish.errors import LanguageModelRefused
+from burnish.errors import LanguageModelRefused, LanguageModelUnavailable
 
 Q = TypeVar("Q")
 R = TypeVar("R")
@@ -30,7 +30,7 @@ class Grouped(Generic[Q, R]):
         self._sender: asyncio.Task[None] | None = None
 
     async def ask(self, request: Q) -> R:
-        """The reply to this request. Raises what `send` raises."""
+        """The reply to this request. Raises what `send` raises; LanguageModelUnavailable where that was cancelled."""
         reply: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, reply))
         if self._sender is None or self._sender.done():
@@ -45,18 +45,19 @@ class Grouped(Generic[Q, R]):
     async def _send_group(self, group: list[tuple[Q, asyncio.Future[R]]]) -> None:
         try:
             replies = await self._send([request for request, _ in group])
+            for (_, reply), value in zip(group, replies, strict=True):
+                if not reply.done():  # or its asker has gone away
+                    reply.set_result(value)
         except Exception as error:
             if isinstance(error, LanguageModelRefused) and len(group) > 1:
                 await asyncio.gather(*(self._send_group([each]) for each in group))
-                return
-            for reply in _unanswered(group):
-                reply.set_exception(error)
-            return
-        values = dict(zip((reply for _, reply in group), replies, strict=True))
-        for reply in _unanswered(group):
-            reply.set_result(values[reply])
+            _fail(group, error)
+        except asyncio.CancelledError:  # of the request, by whatever it went through: nobody cancels this task
+            _fail(group, LanguageModelUnavailable("the request broke off"))
 
 
-def _unanswered(group: list[tuple[Q, asyncio.Future[R]]]) -> list[asyncio.Future[R]]:
-    """All but those whose asker has gone away."""
-    return [reply for _, reply in group if not reply.done()]
+def _fail(group: list[tuple[Q, asyncio.Future[R]]], error: Exception) -> None:
+    """Tell all that have no reply yet: one that is never told would wait for ever."""
+    for _, reply in group:
+        if not reply.done():
+            reply.set_exception(error)

@@ -13,10 +13,10 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from burnish.effects import Ask, Reply
 from burnish.results import Call
@@ -26,6 +26,8 @@ from burnish.world.gate import Gate
 from burnish.world.grouped import Grouped
 from burnish.world.loop import LoopThread
 from burnish.world.retries import failure_of, pause_before
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -70,8 +72,8 @@ def _litellm() -> Any:
     return module
 
 
-class _SchemaRefused(Exception):
-    """The server may take the request if it holds no JSON schema."""
+class _OptionRefused(Exception):
+    """The server may take the request without the option that not all servers know."""
 
 
 class LanguageModel:
@@ -93,7 +95,7 @@ class LanguageModel:
     async def acomplete(self, ask: Ask, lane: str) -> tuple[Reply, Call]:
         try:
             request, response, seconds, tries = await self._send(self._request(ask, self._structured), lane)
-        except _SchemaRefused:
+        except _OptionRefused:
             request, response, seconds, tries = await self._send(self._request(ask, structured=False), lane)
             logger.info("%s takes no JSON schema; asking without from now on", self.options.model)
             self._structured = False
@@ -101,19 +103,16 @@ class LanguageModel:
 
     async def _send(self, request: dict[str, Any], lane: str) -> tuple[dict[str, Any], Any, float, int]:
         """The request, its response, the seconds the last try took, and how many tries there were."""
-        tries = 1
-        while True:
-            try:
-                async with self._gate.slot(lane, self.options.timeout + SLOT_GRACE_SECONDS):
-                    _make_known(self.options.model, "chat")
-                    started = time.monotonic()
-                    response = await _litellm().acompletion(**request)
-                    return request, response, time.monotonic() - started, tries
-            except Exception as error:
-                if "response_format" in request and type(error).__name__ == "BadRequestError":
-                    raise _SchemaRefused from None
-                await _wait_or_raise(error, self.options, tries)
-            tries += 1
+
+        async def call() -> tuple[Any, float]:
+            async with self._gate.slot(lane, self.options.timeout + SLOT_GRACE_SECONDS):
+                _make_known(self.options.model, "chat")
+                started = time.monotonic()
+                response = await _litellm().acompletion(**request)
+                return response, time.monotonic() - started
+
+        (response, seconds), tries = await _persist(call, self.options, has_option="response_format" in request)
+        return request, response, seconds, tries
 
     def _request(self, ask: Ask, structured: bool) -> dict[str, Any]:
         prompt = ask.prompt
@@ -165,6 +164,22 @@ class LanguageModel:
         if options.price_in is not None and options.price_out is not None:
             return (usage.prompt_tokens * options.price_in + usage.completion_tokens * options.price_out) / 1e6
         return _known_cost(options.model, usage.prompt_tokens, usage.completion_tokens)
+
+
+async def _persist(call: Callable[[], Awaitable[T]], options: ModelOptions, *, has_option: bool) -> tuple[T, int]:
+    """What the call returns, and at which try.
+
+    has_option: the request holds something that not all servers take; a 400 raises _OptionRefused then.
+    """
+    tries = 1
+    while True:
+        try:
+            return await call(), tries
+        except Exception as error:
+            if has_option and type(error).__name__ == "BadRequestError":
+                raise _OptionRefused from None
+            await _wait_or_raise(error, options, tries)
+        tries += 1
 
 
 async def _wait_or_raise(error: Exception, options: ModelOptions, tries: int) -> None:
@@ -254,26 +269,25 @@ class RemoteEmbedder:
     async def _embed(self, texts: list[str]) -> Vectors:
         import numpy as np
 
-        tries = 1
-        while True:
-            try:
-                _make_known(self.model, "embedding")
-                response = await _litellm().aembedding(**self._request(texts))
-                break
-            except Exception as error:
-                if self._packed and type(error).__name__ == "BadRequestError":
-                    self._packed = False
-                    continue
-                await _wait_or_raise(error, self._options, tries)
-            tries += 1
+        try:
+            response = await self._send(texts, packed=self._packed)
+        except _OptionRefused:
+            response = await self._send(texts, packed=False)
+            self._packed = False
         vectors = np.asarray([_numbers(item["embedding"]) for item in response.data], dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
         return check_dimension(unit, len(texts), self)
 
-    def _request(self, texts: list[str]) -> dict[str, Any]:
+    async def _send(self, texts: list[str], *, packed: bool) -> Any:
+        _make_known(self.model, "embedding")
+        request = self._request(texts, packed=packed)
+        response, _ = await _persist(lambda: _litellm().aembedding(**request), self._options, has_option=packed)
+        return response
+
+    def _request(self, texts: list[str], *, packed: bool) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, "input": texts, "timeout": self._options.timeout}
-        request |= {"max_retries": 0, "num_retries": 0, "encoding_format": "base64" if self._packed else "float"}
+        request |= {"max_retries": 0, "num_retries": 0, "encoding_format": "base64" if packed else "float"}
         if self._options.url:
             request |= {"api_base": self._options.url}
         if self._options.key:

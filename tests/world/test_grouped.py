@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from burnish.errors import LanguageModelRefused
+from burnish.errors import LanguageModelRefused, LanguageModelUnavailable
 from burnish.world.grouped import Grouped
 
 
@@ -51,6 +52,27 @@ def test_one_bad_request_fails_alone() -> None:
         assert replies[0] == 2
         assert isinstance(replies[1], LanguageModelRefused)
         assert replies[2] == 6
+
+    asyncio.run(scene())
+
+
+async def _breaks_off(_: list[int]) -> list[int]:
+    raise asyncio.CancelledError
+
+
+async def _sends_too_few(numbers: list[int]) -> list[int]:
+    return numbers[1:]
+
+
+@pytest.mark.parametrize(("send", "error"), [(_breaks_off, LanguageModelUnavailable), (_sends_too_few, ValueError)])
+def test_nobody_waits_for_ever_for_a_reply_that_will_not_come(
+    send: Callable[[list[int]], Awaitable[list[int]]], error: type[Exception]
+) -> None:
+    async def scene() -> None:
+        grouped = Grouped(send, most=2)
+        asking = asyncio.gather(*map(grouped.ask, [1, 2, 3, 4]), return_exceptions=True)
+        replies = await asyncio.wait_for(asking, timeout=5)
+        assert any(isinstance(reply, error) for reply in replies)
 
     asyncio.run(scene())
 
