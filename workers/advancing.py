@@ -102,7 +102,7 @@ def advance(place: Workplace, run_id: UUID) -> Boundary:
         run = open_run(session, run_id, place.lease_seconds)
     if run is None:
         return Ended()
-    return _under_lease(place, run, lambda: _Advance(place, run).to_boundary())
+    return _under_lease(place, run, lambda: _move(place, run))
 
 
 def _under_lease(place: Workplace, opened: OpenRun | OpenStep, work: Callable[[], Boundary]) -> Boundary:
@@ -120,6 +120,24 @@ def _under_lease(place: Workplace, opened: OpenRun | OpenStep, work: Callable[[]
         return Ended()
 
 
+def _move(place: Workplace, run: OpenRun) -> Boundary:
+    if exhausted := _attempts_exhausted(place, run):
+        with place.sessions.begin() as session:
+            ready = end_run(session, run, _empty(run, Outcome.FAILED), exhausted)
+        return Ended(ready, run.scope)
+    return _Advance(place, run).to_boundary()
+
+
+def _attempts_exhausted(place: Workplace, opened: OpenRun | OpenStep) -> AttemptsExhausted | None:
+    if opened.attempts <= place.max_attempts:
+        return None
+    return AttemptsExhausted(f"given up after {place.max_attempts} attempts that broke off")
+
+
+def _empty(run: OpenRun, outcome: Outcome) -> Answer:
+    return Answer(wording.FAILED[wording.language_of(run.stored.text)], outcome)
+
+
 class _Advance:
     """One run under way: its flow, and the replies that are not yet written."""
 
@@ -132,15 +150,13 @@ class _Advance:
 
     def to_boundary(self) -> Boundary:
         try:
-            if self._run.attempts > self._place.max_attempts:
-                raise AttemptsExhausted(f"given up after {self._place.max_attempts} attempts that broke off")
             return self._proceed()
         except Cancelled as stop:
-            return self._end(self._empty(Outcome.CANCELLED), stop)
+            return self._end(_empty(self._run, Outcome.CANCELLED), stop)
         except BudgetExceeded as stop:
-            return self._end(self._empty(Outcome.BUDGET_EXCEEDED), stop)
+            return self._end(_empty(self._run, Outcome.BUDGET_EXCEEDED), stop)
         except EffectFailed as failure:
-            return self._end(self._empty(self._failed_or_spent()), failure)
+            return self._end(_empty(self._run, self._failed_or_spent()), failure)
 
     def _proceed(self) -> Boundary:
         check_wanted(self._spent)
@@ -177,10 +193,13 @@ class _Advance:
             check_wanted(self._spent)
 
     def _commit(self, then: Callable[[Session], T]) -> T:
-        """Write what was found out and do `then`, which makes sure of the lease, in one transaction."""
+        """In one transaction do `then`, which makes sure of the lease, and write what was found out.
+
+        In this order: one who lost the lease stops at it, and rows are locked as everywhere, the question's last.
+        """
         with self._place.sessions.begin() as session:
-            self._spent = record(session, self._run, self._unwritten) or self._spent
             result = then(session)
+            self._spent = record(session, self._run, self._unwritten) or self._spent
         self._unwritten = []
         return result
 
@@ -215,10 +234,6 @@ class _Advance:
             return Outcome.BUDGET_EXCEEDED
         return Outcome.FAILED
 
-    def _empty(self, outcome: Outcome) -> Answer:
-        text = wording.FAILED[wording.language_of(self._run.asked.question)]
-        return Answer(text, outcome)
-
 
 def check_wanted(spent: Spent) -> None:
     if spent.cancel_requested:
@@ -244,8 +259,8 @@ def perform_step(place: Workplace, step_id: UUID) -> Boundary:
 
 def _call(place: Workplace, step: OpenStep) -> tuple[object, Call | None, BurnishError | None]:
     try:
-        if step.attempts > place.max_attempts:
-            raise AttemptsExhausted(f"given up after {place.max_attempts} attempts that broke off")
+        if exhausted := _attempts_exhausted(place, step):
+            raise exhausted
         check_wanted(step.spent)
         check_budget(step.spent, step.config)
         reply, call = place.world.perform(step.ask, step.scope)
@@ -259,7 +274,7 @@ def _end_step(
 ) -> Ended:
     failed = codec.dump_failure(failure) if failure else None
     with place.sessions.begin() as session:
+        ready = end_step(session, step.lease, codec.dump_reply(reply), failed)
         if call:
             spend(session, step.scope.question_id, [(step.lease.row_id, call)])
-        ready = end_step(session, step.lease, codec.dump_reply(reply), failed)
     return Ended(ready, step.scope)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import threading
 from functools import lru_cache
 from typing import Any
 
@@ -30,9 +31,17 @@ guard_broker()
 app: Any = make_app(settings.redis_url, results=results_url(settings.redis_url))
 
 
-@lru_cache(maxsize=1)
+_making = threading.Lock()
+
+
 def workplace() -> Workplace:
     """What this process works with, made when the first task needs it and so after any fork."""
+    with _making:  # the first tasks come together, and a cache alone would let each make one
+        return _workplace()
+
+
+@lru_cache(maxsize=1)
+def _workplace() -> Workplace:
     engine = make_engine(str(settings.database_url), pool_size=DATABASE_CONNECTIONS, application="burnish-worker")
     sessions = make_sessions(engine)
     heartbeat = Heartbeat(sessions, settings.lease_seconds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -49,27 +50,49 @@ class Spent:
 
 @dataclass(frozen=True)
 class OpenRun:
-    """A run that this process holds, and everything it was told before."""
+    """A run that this process holds, and everything it was told before.
+
+    What was stored is read (`asked`, `recorded`) once the claim is committed: a row that cannot be read any more must
+    run out of attempts like any other work that breaks off, and can be ended without being read.
+    """
 
     lease: Lease
     attempts: int
-    asked: Subquestion
     scope: Scope
-    parent_step_id: UUID | None
-    recorded: dict[str, Any]
     spent: Spent
+    stored: Any
+    journal: Sequence[Any]
+
+    @cached_property
+    def asked(self) -> Subquestion:
+        """What the run is to answer."""
+        row = self.stored
+        config = StrategyConfig.from_mapping(row.config or row.question_config)
+        return Subquestion(row.text, row.strategy, config, row.depth, tuple(row.ancestors))
+
+    @cached_property
+    def recorded(self) -> dict[str, Any]:
+        """Every reply that the run has had, by key. A sub-question's reply is the answer of its own run."""
+        return {row.key: _reply_of(row) for row in self.journal}
 
 
 @dataclass(frozen=True)
 class OpenStep:
-    """A single call of a fan-out that this process holds."""
+    """A single call of a fan-out that this process holds. It is read as a run is."""
 
     lease: Lease
     attempts: int
-    ask: Ask
     scope: Scope
-    config: StrategyConfig
     spent: Spent
+    stored: Any
+
+    @cached_property
+    def ask(self) -> Ask:
+        return codec.load_ask(self.stored.request)
+
+    @cached_property
+    def config(self) -> StrategyConfig:
+        return StrategyConfig.from_mapping(self.stored.question_config)
 
 
 @dataclass(frozen=True)
@@ -169,14 +192,8 @@ def open_run(session: Session, run_id: UUID, lease_seconds: float) -> OpenRun | 
     row = session.execute(_OPEN_RUN, parameters).one_or_none()
     if row is None:
         return None
-    asked = Subquestion(
-        question=row.text,
-        strategy=row.strategy,
-        config=StrategyConfig.from_mapping(row.config or row.question_config),
-        depth=row.depth,
-        ancestors=tuple(row.ancestors),
-    )
-    return OpenRun(lease, row.attempts, asked, _scope(row), row.parent_step_id, _recall(session, run_id), _spent(row))
+    journal = session.execute(_RECALL, {"run_id": run_id}).all()
+    return OpenRun(lease, row.attempts, _scope(row), _spent(row), row, journal)
 
 
 def open_step(session: Session, step_id: UUID, lease_seconds: float) -> OpenStep | None:
@@ -185,8 +202,7 @@ def open_step(session: Session, step_id: UUID, lease_seconds: float) -> OpenStep
     row = session.execute(_OPEN_STEP, parameters).one_or_none()
     if row is None:
         return None
-    config = StrategyConfig.from_mapping(row.question_config)
-    return OpenStep(lease, row.attempts, codec.load_ask(row.request), _scope(row), config, _spent(row))
+    return OpenStep(lease, row.attempts, _scope(row), _spent(row), row)
 
 
 def _scope(row: Any) -> Scope:
@@ -195,11 +211,6 @@ def _scope(row: Any) -> Scope:
 
 def _spent(row: Any) -> Spent:
     return Spent(row.calls, float(row.cost_usd), row.cancel_requested)
-
-
-def _recall(session: Session, run_id: UUID) -> dict[str, Any]:
-    """Every reply that the run has had, by key. A sub-question's reply is the answer of its own run."""
-    return {row.key: _reply_of(row) for row in session.execute(_RECALL, {"run_id": run_id})}
 
 
 def _reply_of(row: Any) -> Any:
@@ -276,8 +287,8 @@ def end_run(session: Session, run: OpenRun, answer: Answer, failure: BurnishErro
         "error": codec.dump_failure(failure) if failure else None,
     }
     write_held(session, _END_RUN, run.lease, ended)
-    if run.parent_step_id is None:
+    if run.stored.parent_step_id is None:
         session.execute(_END_QUESTION, {"question_id": run.scope.question_id, **ended})
         return None
     failed = failure or (EffectFailed("the sub-question failed") if answer.outcome is Outcome.FAILED else None)
-    return end_parent_step(session, run.parent_step_id, codec.dump_failure(failed) if failed else None)
+    return end_parent_step(session, run.stored.parent_step_id, codec.dump_failure(failed) if failed else None)

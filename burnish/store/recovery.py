@@ -26,12 +26,17 @@ def is_leader(session: Session) -> bool:
 
 
 def free_expired(session: Session) -> int:
-    """Make work whose lease ran out ready again; it counts as never sent."""
+    """Make work whose lease ran out ready again; it counts as never sent. A row being written to is not lost yet."""
     freed = 0
     for row in (Run, Step):
+        expired = (
+            select(row.id)
+            .where(row.state == "running", row.lease_until < func.clock_timestamp())
+            .with_for_update(skip_locked=True)
+        )
         statement = (
             update(row)
-            .where(row.state == "running", row.lease_until < func.clock_timestamp())
+            .where(row.id.in_(expired))
             .values(state="ready", lease_token=null(), lease_until=null(), enqueued_at=null())
             .returning(row.id)
         )
