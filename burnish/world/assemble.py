@@ -6,9 +6,11 @@ from burnish.settings import EMBEDDED_EMBEDDING_MODEL, Settings
 from burnish.store.session import Sessions
 from burnish.world.embeddings import EmbeddedE5, Embedder
 from burnish.world.gate import Gate, LocalGate, SharedGate, Slots
-from burnish.world.language_model import LanguageModel, ModelOptions, RemoteEmbedder
+from burnish.world.language_model import LanguageModel
 from burnish.world.loop import LoopThread
 from burnish.world.perform import World
+from burnish.world.providers import ModelOptions
+from burnish.world.remote_embeddings import RemoteEmbedder
 
 
 def world_from(settings: Settings, sessions: Sessions) -> World:

@@ -9,8 +9,9 @@ import pytest
 
 from burnish.errors import LanguageModelRefused
 from burnish.testing import SimulatedModel, simulated_model
-from burnish.world.language_model import ModelOptions, RemoteEmbedder
 from burnish.world.loop import LoopThread
+from burnish.world.providers import ModelOptions
+from burnish.world.remote_embeddings import RemoteEmbedder
 
 DIMENSION = 384
 
