@@ -10,7 +10,7 @@ import os
 import sys
 
 from benchmarks import retrieval, throughput
-from burnish.local.home import data_folder
+from burnish.commands.deployment import home_of, read_settings
 from burnish.local.servers import start_servers
 
 BENCHMARKS = ("throughput", "retrieval")
@@ -26,10 +26,18 @@ def main() -> int:
         throughput.main()
     if "retrieval" not in chosen:
         return 0
-    if "BURNISH_DATABASE_URL" not in os.environ:
-        servers = start_servers(data_folder(os.environ), model=False, model_path=None, report=print)
-        os.environ["BURNISH_DATABASE_URL"] = servers.database_url
+    os.environ["BURNISH_DATABASE_URL"] = database_url()
     return retrieval.main()
+
+
+def database_url() -> str:
+    """The server of the settings, or the embedded one in the data folder in which `burnish down` looks."""
+    settings = read_settings()
+    if settings.database_url:
+        return settings.database_url
+    servers = start_servers(home_of(settings), model=False, model_path=None, report=print, broker=False)
+    print("PostgreSQL stays up; `burnish down` stops it")
+    return servers.database_url
 
 
 if __name__ == "__main__":

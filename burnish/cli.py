@@ -168,11 +168,24 @@ def steps(answer_id: str, full: bool) -> None:
 
 @main.command()
 @click.argument("job_or_answer_id")
-def retry(job_or_answer_id: str) -> None:
-    """Ask again what failed in a job, or one answer. What was recorded is not done twice."""
+@click.option(
+    "--outcome",
+    "outcomes",
+    multiple=True,
+    default=("failed",),
+    show_default=True,
+    type=click.Choice(("failed", "cancelled", "expired", "budget_exceeded")),
+    help="Which questions of a job, by how they ended. May be given several times.",
+)
+def retry(job_or_answer_id: str, outcomes: Sequence[str]) -> None:
+    """Ask again what failed in a job, or one answer. What was recorded is not done twice.
+
+    Of a job, what was cancelled or reached its cap is left alone unless --outcome names it. The cap still holds then:
+    a question that reached it ends so again.
+    """
     from burnish.commands.batches import retry_any
 
-    retry_any(job_or_answer_id)
+    retry_any(job_or_answer_id, outcomes)
 
 
 @main.command()

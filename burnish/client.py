@@ -94,7 +94,8 @@ class Client:
         lines: mappings with "question" and, if wanted, "custom_id", "strategy", "collection", "config", "gold" and
             "metadata"; or lines of JSON as they stand in a file, so that a file opened in binary mode will do.
 
-        The job that comes back lists under "rejected" the lines that cannot be used. Raises InvalidInput if none can.
+        The job that comes back lists under "rejected_lines" the first 1,000 that cannot be used, and counts all of them
+        under "rejected". Raises InvalidInput if none can be used.
         """
         params = _given(name=name, strategy=strategy, collection=collection)
         if config is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from alembic import context
 from sqlalchemy import Connection, NullPool, create_engine
 
-from burnish.settings import Settings
+from burnish.commands.deployment import home_of, read_settings, settings_in_effect
 from burnish.store.models import Base
 from burnish.store.vector_index import INDEX_PREFIX
 
@@ -25,9 +25,13 @@ def migrate(connection: Connection) -> None:
 
 
 def database_url() -> str:
-    url = context.config.get_main_option("sqlalchemy.url") or Settings().database_url
+    """The address that the caller gives, else that of BURNISH_DATABASE_URL, else that of what `burnish up` started."""
+    if given := context.config.get_main_option("sqlalchemy.url"):
+        return given
+    settings = read_settings()
+    url = settings.database_url or settings_in_effect(home_of(settings), settings).database_url
     if not url:
-        raise SystemExit("set BURNISH_DATABASE_URL to the database to migrate, or run `burnish up`")
+        raise SystemExit("no database to migrate: set BURNISH_DATABASE_URL, or run `burnish up` for an embedded one")
     return url
 
 

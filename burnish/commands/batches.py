@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from burnish.client import Client
 from burnish.commands.asking import connected
 from burnish.commands.console import err, remark, say
 from burnish.commands.showing import Json, job_line
-from burnish.commands.watching import failed_of, watch
+from burnish.commands.watching import FAILURES, failed_of, watch
 from burnish.errors import InvalidInput, NotFound
 
 _INTERRUPTED = 130
@@ -77,15 +77,25 @@ def fetch_results(job_id: str, output: Path) -> None:
     say(f"{count} of {job['total']} answers in {output}" + ("" if job["status"] == "ended" else "; more will come"))
 
 
-def retry_any(identity: str) -> None:
-    """Ask again what failed of a job; or an answer, if it is no job."""
+def retry_any(identity: str, outcomes: Sequence[str]) -> None:
+    """Ask again what ended so of a job, and say what did not; or an answer, if it is no job."""
     with connected() as client:
         try:
-            retried = client.retry_job(identity)
+            retried = client.retry_job(identity, outcomes)
         except NotFound:
-            retried = client.retry_answer(identity)
-    number = retried["retried"]
-    say("Nothing failed there." if not number else f"{number} asked again")
+            client.retry_answer(identity)
+            say("1 asked again")
+            return
+    say(f"{retried['retried']} asked again" if retried["retried"] else f"None ended as {' or '.join(outcomes)} there.")
+    if left := left_alone(retried["job"], outcomes):
+        remark(left)
+
+
+def left_alone(job: Json, outcomes: Sequence[str]) -> str:
+    """The questions of a job without an answer that ended otherwise, in words; "" where there are none."""
+    left = {outcome: job["counts"][outcome] for outcome in FAILURES if outcome not in outcomes}
+    counted = ", ".join(f"{number} {outcome}" for outcome, number in left.items() if number)
+    return f"not asked again: {counted}; `burnish retry --help` says how" if counted else ""
 
 
 def cancel_job(job_id: str) -> None:

@@ -7,10 +7,12 @@ finds the servers that the first one started, and a setting made there still cou
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dotenv import dotenv_values
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
 import burnish
@@ -19,6 +21,7 @@ from burnish.local.home import data_folder, reachable, write_private
 from burnish.settings import Settings
 
 _FILE = "deployment.json"
+_OF_PROVIDERS = ("_API_KEY", "_API_BASE", "_API_VERSION", "_PROXY")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,16 @@ def read_settings(**values: Any) -> Settings:
         fault = error.errors(include_url=False, include_input=False)[0]
         name = "BURNISH_" + "_".join(str(part) for part in fault["loc"]).upper()
         raise InvalidInput(f"{name} cannot be used: {fault['msg']}") from error
+
+
+def of_providers(variables: Mapping[str, str | None]) -> dict[str, str]:
+    """Those of the variables that a provider's client reads for itself: its key, its address, the way there."""
+    return {name: value for name, value in variables.items() if value and name.upper().endswith(_OF_PROVIDERS)}
+
+
+def keys_in_file(environ: Mapping[str, str]) -> dict[str, str]:
+    """What the `.env` of the current folder says to providers' clients, where the environment does not."""
+    return {name: value for name, value in of_providers(dotenv_values(".env")).items() if not environ.get(name)}
 
 
 def source_tree() -> Path | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from sqlalchemy.exc import OperationalError
 
 from burnish.commands.console import bar, err
-from burnish.commands.deployment import home_of, read_settings, require_database, settings_in_effect
+from burnish.commands.deployment import home_of, keys_in_file, read_settings, require_database, settings_in_effect
 from burnish.errors import Unavailable
 from burnish.local.model_server import usable_cores
 from burnish.settings import Settings
@@ -23,6 +24,7 @@ def ingest_paths(paths: Sequence[Path], collection: str) -> IngestReport:
     user = read_settings()
     settings = settings_in_effect(home_of(user), user)
     require_database(settings)
+    os.environ.update(keys_in_file(os.environ))  # a provider's client looks nowhere else
     with err.status("Reading the files"):
         found = [item for path in paths for item in read_path(path, max_megabytes=settings.max_document_megabytes)]
     return _store(settings, collection, found)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from burnish.commands.deployment import as_environment, plain_values, set_by_user
+from burnish.commands.deployment import as_environment, keys_in_file, of_providers, plain_values, set_by_user
 from burnish.local.model_server import SLOTS, usable_cores
 from burnish.local.programs import Program
 from burnish.local.servers import Endpoints
@@ -44,8 +44,6 @@ _EMBEDDED_PROFILE: dict[str, Any] = {
         "hyde": {"num_hypothetical_docs": 2, "max_final_docs": 3},
     },
 }
-# A provider's key reaches the programs by inheritance. Its fingerprint in the plan makes another key another plan.
-_INHERITED = ("_API_KEY", "_API_BASE", "_API_VERSION", "_PROXY")
 _STOP_SECONDS = 30.0
 
 
@@ -88,7 +86,9 @@ def chosen_values(
 
 def programs(root: Path, values: Mapping[str, Any], settings: Settings, *, embedded_model: bool) -> tuple[Program, ...]:
     """The plan for the supervisor. `settings` are what `values` come to."""
-    environment = {**as_environment(dict(values)), "BURNISH_INHERITED": _fingerprint(os.environ)}
+    # An exported key reaches the programs by inheritance: its fingerprint makes another key another plan.
+    inherited = {"BURNISH_INHERITED": _fingerprint(of_providers(os.environ))}
+    environment = {**keys_in_file(os.environ), **as_environment(dict(values)), **inherited}
     return tuple(
         Program(name, (sys.executable, *argv), {**environment, **extra}, str(root), _STOP_SECONDS)
         for name, argv, extra in (
@@ -136,6 +136,5 @@ def _flower_options(settings: Settings) -> dict[str, str]:
     }
 
 
-def _fingerprint(environ: Mapping[str, str]) -> str:
-    inherited = sorted((name, value) for name, value in environ.items() if name.upper().endswith(_INHERITED))
-    return hashlib.sha256(repr(inherited).encode()).hexdigest()[:16]
+def _fingerprint(variables: Mapping[str, str]) -> str:
+    return hashlib.sha256(repr(sorted(variables.items())).encode()).hexdigest()[:16]

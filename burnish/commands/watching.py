@@ -16,7 +16,7 @@ from burnish.errors import Unavailable
 
 _POLL_SECONDS = 1.0
 _OUTAGE_SECONDS = 120.0
-_FAILURES = ("failed", "cancelled", "expired", "budget_exceeded")
+FAILURES = ("failed", "cancelled", "expired", "budget_exceeded")
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def done_of(job: Json) -> int:
 
 
 def failed_of(job: Json) -> int:
-    return sum(job["counts"][outcome] for outcome in _FAILURES)
+    """How many ended without an answer, for whatever reason."""
+    return sum(job["counts"][outcome] for outcome in FAILURES)
 
 
 def _progress(console: Console) -> Progress:

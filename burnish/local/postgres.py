@@ -48,7 +48,7 @@ MAJOR_VERSION = "18"
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
-    "max_connections": "200",
+    "max_connections": "1000",
     "shared_buffers": "128MB",
     "synchronous_commit": "on",
     "dynamic_shared_memory_type": "mmap",

@@ -6,16 +6,20 @@ import base64
 import json
 import re
 import signal
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from burnish.testing import SimulatedModel
 from tests.cli.terminal import Terminal, terminal
 
+ROOT = Path(__file__).resolve().parents[2]
 ANSWER_ID = re.compile(r"answer ([0-9a-f-]{36})")
 JOB_ID = re.compile(r"job ([0-9a-f-]{36})")
 DANUBE = "How long is the Danube?"
@@ -56,6 +60,23 @@ def test_a_second_up_adopts_what_runs_and_says_where_it_answers(shell: Terminal)
     assert deployment(shell)["flower_password"] in said.out
 
 
+def test_the_address_that_the_page_on_audits_reads_out_opens_the_database(shell: Terminal) -> None:
+    page = (ROOT / "docs" / "audit.md").read_text("utf-8")
+    (command,) = re.findall(r'psql "\$\((.+)\)"', page)
+    here = command.replace(".burnish", str(shell.home))
+    address = subprocess.run(["sh", "-c", here], capture_output=True, text=True, check=True).stdout.strip()
+    with psycopg.connect(address) as connection:
+        assert connection.execute("SELECT count(*) FROM alembic_version").fetchone() == (1,)
+
+
+def test_alembic_finds_the_database_that_up_started(shell: Terminal) -> None:
+    command = [sys.executable, "-m", "alembic", "-c", str(ROOT / "alembic.ini"), "current"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=shell.folder, env=dict(shell.environment), check=False
+    )
+    assert "(head)" in done.stdout, done.stderr
+
+
 def test_an_ingest_counts_the_documents_and_tells_which_file_cannot_be_read_and_why(shell: Terminal) -> None:
     shell.write("more/seine.md", "# Seine\n\nThe Seine is 777 km long.\n")
     shell.write("more/broken.pdf", "this is no PDF")
@@ -65,6 +86,15 @@ def test_an_ingest_counts_the_documents_and_tells_which_file_cannot_be_read_and_
     assert "broken.pdf: " in said.err
     again = shell.run("ingest", "more", "--collection", "more")
     assert "0 new, 0 changed, 1 unchanged" in again.out
+
+
+def test_an_ingest_finds_the_key_of_a_provider_in_the_file(shell: Terminal, model: SimulatedModel) -> None:
+    remote = {"BURNISH_EMBEDDING_MODEL": "openai/simulated-embedding", "BURNISH_EMBEDDING_URL": model.url}
+    shell.write("remote/loire.md", "The Loire is 1,006 km long.\n")
+    file = shell.write(".env", f"OPENAI_API_KEY={model.key}\n")
+    said = shell.run("ingest", "remote", "--collection", "remote", OPENAI_API_KEY="", **remote)
+    file.unlink()
+    assert "1 new" in said.out, said.err
 
 
 def test_an_ingest_of_which_nothing_can_be_read_fails(shell: Terminal) -> None:
@@ -184,7 +214,7 @@ def test_what_failed_is_asked_again_and_what_succeeded_is_not(shell: Terminal, f
     assert fresh_model.calls().count == asked_before + 1
     assert "2 of 2 answers" in shell.run("results", job_id, "-o", "pair.out").out
     assert [line["outcome"] for line in lines_of(shell.folder / "pair.out")] == ["succeeded", "succeeded"]
-    assert "Nothing failed there" in shell.run("retry", job_id).out
+    assert "None ended as failed there" in shell.run("retry", job_id).out
 
 
 def test_an_interrupted_batch_says_how_to_go_on_and_goes_on(shell: Terminal, fresh_model: SimulatedModel) -> None:
@@ -211,7 +241,26 @@ def test_a_cancelled_job_ends(shell: Terminal, fresh_model: SimulatedModel) -> N
     assert shell.run("cancel", job_id).code == 0
     process.communicate(timeout=120)
     assert process.returncode == 2
-    assert "cancelled" in shell.run("job", job_id).out
+    assert "ended: 3 cancelled of 3" in shell.run("job", job_id).out
+
+    left = shell.run("retry", job_id)
+    assert "None ended as failed there" in left.out
+    assert "not asked again: 3 cancelled" in left.err
+    fresh_model.set_script(GOOD)
+    assert "3 asked again" in shell.run("retry", job_id, "--outcome", "cancelled").out
+    assert "ended: 3 succeeded of 3" in shell.run("job", job_id, "--watch").out
+
+
+def test_what_reached_its_cap_reaches_it_again(shell: Terminal, fresh_model: SimulatedModel) -> None:
+    fresh_model.set_script(GOOD)
+    shell.write("capped.txt", COMPOUND)
+    capped = ("--collection", "rivers", "--strategy", "recursive", "--config", '{"max_calls": 1}')
+    said = shell.run("batch", "capped.txt", "-o", "capped.out", *capped)
+    job_id = JOB_ID.findall(said.err)[0]
+    assert "1 budget_exceeded of 1" in said.out
+    assert "1 asked again" in shell.run("retry", job_id, "--outcome", "budget_exceeded").out
+    assert "1 budget_exceeded of 1" in shell.run("job", job_id, "--watch").out
+    assert fresh_model.calls().count == 1
 
 
 def test_the_audit_shows_imagined_documents_sub_answers_and_calls(shell: Terminal, fresh_model: SimulatedModel) -> None:

@@ -104,6 +104,25 @@ def test_another_key_of_a_provider_is_another_plan(monkeypatch: pytest.MonkeyPat
     assert plan() != before
 
 
+def test_a_key_of_a_provider_in_the_file_reaches_the_programs_unless_the_environment_has_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = chosen(Settings())
+
+    def environments() -> list[dict[str, str]]:
+        return [each.env for each in programs(Path("/root"), values, read_settings(**values), embedded_model=True)]
+
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    Path(".env").write_text("OPENAI_API_KEY=wrong\nBROKER_URL=redis://another-project\nEMPTY_API_KEY=\n")
+    before = environments()
+    assert {each["OPENAI_API_KEY"] for each in before} == {"wrong"}
+    assert not {"BROKER_URL", "EMPTY_API_KEY"} & set(before[0])
+    Path(".env").write_text("OPENAI_API_KEY=right\n")
+    assert {each["OPENAI_API_KEY"] for each in environments()} == {"right"}
+    monkeypatch.setenv("OPENAI_API_KEY", "exported")
+    assert not any("OPENAI_API_KEY" in each for each in environments())
+
+
 def test_no_secret_stands_on_a_command_line_of_the_plan() -> None:
     values = chosen(Settings())
     plan = programs(Path("/root"), values, read_settings(**values), embedded_model=True)

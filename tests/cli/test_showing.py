@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from burnish.commands.batches import left_alone
 from burnish.commands.grading import Verdict, verdict_on
 from burnish.commands.showing import cost_in_words, shortened
 from burnish.commands.watching import Pace
@@ -63,3 +64,10 @@ def test_a_cost_says_what_is_not_known_of_it(cost: float, calls: int, unpriced: 
 def test_a_long_text_is_cut_at_a_word_and_put_in_one_line() -> None:
     assert shortened("one\n two  three", 100) == "one two three"
     assert shortened("one two three", 9) == "one two …"
+
+
+def test_a_retry_tells_what_it_left_alone() -> None:
+    job = {"counts": {"queued": 3, "succeeded": 4, "failed": 0, "cancelled": 2, "expired": 0, "budget_exceeded": 1}}
+    assert left_alone(job, ["failed"]).startswith("not asked again: 2 cancelled, 1 budget_exceeded;")
+    assert left_alone(job, ["failed", "cancelled"]).startswith("not asked again: 1 budget_exceeded;")
+    assert left_alone(job, ["cancelled", "budget_exceeded"]) == ""

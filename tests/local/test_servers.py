@@ -75,7 +75,7 @@ def test_a_cold_start_gives_what_the_store_needs(home: Path) -> None:
     assert sql(found, "select to_tsvector('arabic', '“المدرسية،”')::text ~ '[“،”]'") == [(False,)]
     assert sql(found, "select current_user, current_database()") == [("burnish", "burnish")]
     shown = "select name, setting from pg_settings where name in ('max_connections', 'synchronous_commit', 'fsync')"
-    assert dict(sql(found, shown)) == {"max_connections": "200", "synchronous_commit": "on", "fsync": "on"}
+    assert dict(sql(found, shown)) == {"max_connections": "1000", "synchronous_commit": "on", "fsync": "on"}
     assert configured(found, "appendonly") == "yes"
 
 
