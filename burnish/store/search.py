@@ -83,21 +83,29 @@ _PREPARE = text(
 
 _WORDS = text(
     r"""
-    WITH lexeme AS MATERIALIZED (
-        SELECT asked.position, asked.config, entry.lexeme,
+    WITH word AS MATERIALIZED (
+        SELECT given.position, given.config, entry.lexeme
+        FROM unnest(CAST(:positions AS int[]), CAST(:configs AS text[]), CAST(:words AS text[]))
+             AS given(position, config, words)
+        CROSS JOIN LATERAL unnest(to_tsvector(given.config::regconfig, given.words)) AS entry
+    ),
+    lexeme AS MATERIALIZED (
+        SELECT word.position, word.config, word.lexeme,
                ln(1 + (facts.chunk_count - counted.chunk_count + 0.5) / (counted.chunk_count + 0.5))::float8 AS idf,
                sum(counted.chunk_count) OVER rarest_first AS gathered,
                row_number() OVER rarest_first AS nth,
                counted.chunk_count <= greatest(:max_share * facts.chunk_count, :depth) AS tells_apart
-        FROM unnest(CAST(:positions AS int[]), CAST(:configs AS text[]), CAST(:words AS text[]))
-             AS asked(position, config, words)
+        FROM word
         CROSS JOIN (SELECT chunk_count FROM collections WHERE id = :collection_id) AS facts
-        CROSS JOIN LATERAL unnest(to_tsvector(asked.config::regconfig, asked.words)) AS entry
-        JOIN lexemes AS counted
-             ON (counted.collection_id, counted.search_config, counted.lexeme)
-              = (:collection_id, asked.config, entry.lexeme)
+        CROSS JOIN LATERAL (
+            SELECT lexemes.chunk_count
+            FROM lexemes
+            WHERE (lexemes.collection_id, lexemes.search_config, lexemes.lexeme)
+                = (:collection_id, word.config, word.lexeme)
+            OFFSET 0  -- or the planner may read all lexemes of the collection and look for the few among them
+        ) AS counted
         WINDOW rarest_first AS (
-            PARTITION BY asked.position, asked.config ORDER BY counted.chunk_count, entry.lexeme
+            PARTITION BY word.position, word.config ORDER BY counted.chunk_count, word.lexeme
             ROWS UNBOUNDED PRECEDING
         )
     ),

@@ -333,6 +333,16 @@ def test_a_search_never_reads_a_large_table_whole(sessions: Sessions) -> None:
     assert scans == {"chunks": 0, "chunks_search_idx": 1, "chunks_embedding_8_idx": 1}
 
 
+def test_a_search_looks_up_its_own_words_and_reads_no_others(sessions: Sessions, embedder: WordEmbedder) -> None:
+    words = [f"word{number}" for number in range(300)]
+    collection = fill(sessions, embedder, [document(each, each) for each in words])  # of which no statistics are known
+
+    with sessions.begin() as session:
+        search(session, embedder, collection, Retrieve((SearchQuery("word7 word8"),), 5, 5))
+        read = "SELECT pg_stat_get_xact_tuples_returned(CAST('lexemes_pkey' AS regclass))"
+        assert session.scalar(text(read)) == 2
+
+
 def test_a_small_collection_is_searched_exactly_however_near_its_neighbours_are(
     sessions: Sessions, embedder: WordEmbedder
 ) -> None:
