@@ -29,14 +29,13 @@ from burnish.store.journal import (
     OpenStep,
     Performed,
     Scope,
-    Spent,
     end_run,
     open_run,
     open_step,
     record,
-    spend,
 )
 from burnish.store.leases import LeaseLost, hold, release
+from burnish.store.ledger import Spent, spend
 from burnish.store.messages import call_task_name, run_task_name
 from burnish.store.session import Sessions
 from burnish.strategies.registry import begin
@@ -123,7 +122,7 @@ def _under_lease(place: Workplace, opened: OpenRun | OpenStep, work: Callable[[]
 def _move(place: Workplace, run: OpenRun) -> Boundary:
     if exhausted := _attempts_exhausted(place, run):
         with place.sessions.begin() as session:
-            ready = end_run(session, run, _empty(run, Outcome.FAILED), exhausted)
+            ready = end_run(session, run, (), _empty(run, Outcome.FAILED), exhausted)
         return Ended(ready, run.scope)
     return _Advance(place, run).to_boundary()
 
@@ -223,7 +222,8 @@ class _Advance:
         return GoOn(task_name, self._run.scope, self._run.asked.question)
 
     def _end(self, answer: Answer, failure: BurnishError | None) -> Ended:
-        ready = self._commit(lambda session: end_run(session, self._run, answer, failure))
+        with self._place.sessions.begin() as session:
+            ready = end_run(session, self._run, self._unwritten, answer, failure)
         return Ended(ready, self._run.scope)
 
     def _failed_or_spent(self) -> Outcome:

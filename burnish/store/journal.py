@@ -25,7 +25,8 @@ from burnish.results import Answer, Call, Outcome
 from burnish.store import audit, codec
 from burnish.store.fan_out import end_parent_step
 from burnish.store.leases import NO_LEASE, NOW, Lease, claim_of, claiming, held, write_held
-from burnish.store.tables import collections, llm_calls, questions, runs, steps
+from burnish.store.ledger import ADDED, Spent, spend, spent_of, write_calls
+from burnish.store.tables import collections, questions, runs, steps
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,6 @@ class Scope:
     lane: str
     collection_id: UUID
     dimension: int
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What a question has taken so far, with all its sub-questions, and whether its asker wants it still."""
-
-    calls: int
-    cost_usd: float
-    cancel_requested: bool
 
 
 @dataclass(frozen=True)
@@ -161,29 +153,13 @@ _WRITE_STEPS = _new_step.on_conflict_do_update(
     },
 ).returning(steps.c.key, steps.c.id)
 
-_WRITE_CALLS = insert(llm_calls)
-
-_SPEND = (
-    update(questions)
-    .where(questions.c.id == bindparam("question_id"))
-    .values(
-        {
-            column: column + bindparam(f"new_{column.name}", type_=column.type)
-            for column in (
-                questions.c.calls,
-                questions.c.prompt_tokens,
-                questions.c.completion_tokens,
-                questions.c.cost_usd,
-                questions.c.unpriced_calls,
-            )
-        }
-    )
-    .returning(questions.c.calls, questions.c.cost_usd, questions.c.cancel_requested)
-)
-
 _END_RUN = held("runs").values(state="ended", ended_at=NOW, **NO_LEASE).returning(runs.c.id)
 
-_END_QUESTION = update(questions).where(questions.c.id == bindparam("question_id")).values(state="ended", ended_at=NOW)
+_END_QUESTION = (
+    update(questions)
+    .where(questions.c.id == bindparam("question_id"))
+    .values({**ADDED, questions.c.state: "ended", questions.c.ended_at: NOW})
+)
 
 
 def open_run(session: Session, run_id: UUID, lease_seconds: float) -> OpenRun | None:
@@ -193,7 +169,7 @@ def open_run(session: Session, run_id: UUID, lease_seconds: float) -> OpenRun | 
     if row is None:
         return None
     journal = session.execute(_RECALL, {"run_id": run_id}).all()
-    return OpenRun(lease, row.attempts, _scope(row), _spent(row), row, journal)
+    return OpenRun(lease, row.attempts, _scope(row), spent_of(row), row, journal)
 
 
 def open_step(session: Session, step_id: UUID, lease_seconds: float) -> OpenStep | None:
@@ -202,15 +178,11 @@ def open_step(session: Session, step_id: UUID, lease_seconds: float) -> OpenStep
     row = session.execute(_OPEN_STEP, parameters).one_or_none()
     if row is None:
         return None
-    return OpenStep(lease, row.attempts, _scope(row), _spent(row), row)
+    return OpenStep(lease, row.attempts, _scope(row), spent_of(row), row)
 
 
 def _scope(row: Any) -> Scope:
     return Scope(row.question_id, row.custom_id, row.lane, row.collection_id, row.dimension)
-
-
-def _spent(row: Any) -> Spent:
-    return Spent(row.calls, float(row.cost_usd), row.cancel_requested)
 
 
 def _reply_of(row: Any) -> Any:
@@ -224,15 +196,20 @@ def record(session: Session, run: OpenRun, performed: Sequence[Performed]) -> Sp
 
     Returns what the question has taken by now, or None where these replies took nothing.
     """
+    calls = _write(session, run, performed)
+    return spend(session, run.scope.question_id, calls) if calls else None
+
+
+def _write(session: Session, run: OpenRun, performed: Sequence[Performed]) -> list[tuple[UUID, Call]]:
+    """Write all but the calls, which come back with the ids of their steps."""
     if not performed:
-        return None
+        return []
     written = session.execute(_WRITE_STEPS, [_step_values(run.lease.row_id, each) for each in performed])
     ids = {row.key: row.id for row in written}
     for each in performed:
         if isinstance(each.item.effect, Note):
             audit.write(session, run.lease.row_id, ids[each.item.key], each.item.effect.records)
-    calls = [(ids[each.item.key], each.call) for each in performed if each.call]
-    return spend(session, run.scope.question_id, calls) if calls else None
+    return [(ids[each.item.key], each.call) for each in performed if each.call]
 
 
 def _step_values(run_id: UUID, performed: Performed) -> dict[str, Any]:
@@ -246,38 +223,10 @@ def _step_values(run_id: UUID, performed: Performed) -> dict[str, Any]:
     }
 
 
-def spend(session: Session, question_id: UUID, calls: Sequence[tuple[UUID, Call]]) -> Spent:
-    """Write calls under their steps' ids, add what they took to the question, and tell what that makes."""
-    session.execute(_WRITE_CALLS, [_call_values(question_id, step_id, call) for step_id, call in calls])
-    took = [call for _, call in calls]
-    parameters = {
-        "question_id": question_id,
-        "new_calls": len(took),
-        "new_prompt_tokens": sum(call.prompt_tokens for call in took),
-        "new_completion_tokens": sum(call.completion_tokens for call in took),
-        "new_cost_usd": sum(call.cost_usd or 0.0 for call in took),
-        "new_unpriced_calls": sum(call.cost_usd is None for call in took),
-    }
-    return _spent(session.execute(_SPEND, parameters).one())
-
-
-def _call_values(question_id: UUID, step_id: UUID, call: Call) -> dict[str, Any]:
-    return {
-        "question_id": question_id,
-        "step_id": step_id,
-        "model": call.model,
-        "request": dict(call.request),
-        "reply": dict(call.reply),
-        "prompt_tokens": call.prompt_tokens,
-        "completion_tokens": call.completion_tokens,
-        "cost_usd": call.cost_usd,
-        "latency_ms": call.latency_ms,
-        "tries": call.tries,
-    }
-
-
-def end_run(session: Session, run: OpenRun, answer: Answer, failure: BurnishError | None) -> UUID | None:
-    """End a run that is held with its answer. Returns the id of the parent run if that can go on now.
+def end_run(
+    session: Session, run: OpenRun, performed: Sequence[Performed], answer: Answer, failure: BurnishError | None
+) -> UUID | None:
+    """Record the last replies and end a run that is held. Returns the id of the parent run if that can go on now.
 
     Raises LeaseLost.
     """
@@ -287,8 +236,12 @@ def end_run(session: Session, run: OpenRun, answer: Answer, failure: BurnishErro
         "error": codec.dump_failure(failure) if failure else None,
     }
     write_held(session, _END_RUN, run.lease, ended)
+    calls = _write(session, run, performed)
     if run.stored.parent_step_id is None:
-        session.execute(_END_QUESTION, {"question_id": run.scope.question_id, **ended})
+        session.execute(_END_QUESTION, {**write_calls(session, run.scope.question_id, calls), **ended})
         return None
     failed = failure or (EffectFailed("the sub-question failed") if answer.outcome is Outcome.FAILED else None)
-    return end_parent_step(session, run.stored.parent_step_id, codec.dump_failure(failed) if failed else None)
+    ready = end_parent_step(session, run.stored.parent_step_id, codec.dump_failure(failed) if failed else None)
+    if calls:
+        spend(session, run.scope.question_id, calls)
+    return ready
