@@ -61,8 +61,8 @@ async def ask(
 @router.get("/{answer_id}", response_model=Answer, summary="Read an answer", responses=problems(404, 503))
 def read(answer_id: UUID, behind: Behind) -> Any:
     """The answer, or how its question stands."""
-    with behind.sessions.begin() as session:
-        return read_answer(session, answer_id)
+    with behind.database.begin() as connection:
+        return read_answer(connection, answer_id)
 
 
 @router.get("/{answer_id}/steps", response_model=Trail, summary="Read the audit tree", responses=problems(404, 503))
@@ -72,8 +72,8 @@ def steps(
     full: Annotated[bool, Query(description="every prompt, reply and passage uncut")] = False,
 ) -> Any:
     """Every step of every run, in order: what was asked and replied, what it cost, what came of it."""
-    with behind.sessions.begin() as session:
-        answer, run = read_answer(session, answer_id), read_trail(session, answer_id)
+    with behind.database.begin() as connection:
+        answer, run = read_answer(connection, answer_id), read_trail(connection, answer_id)
     return {"answer": answer, "run": trail_of(run, full=full) if run else None}
 
 
@@ -87,15 +87,15 @@ def steps(
 def try_again(answer_id: UUID, behind: Behind) -> Any:
     """What was recorded before is not done twice: only what failed or is missing is done."""
     behind.check_broker()
-    with behind.sessions.begin() as session:
-        answer = read_answer(session, answer_id)
-        if not retry(session, None, answer_id, RETRYABLE):
+    with behind.database.begin() as connection:
+        answer = read_answer(connection, answer_id)
+        if not retry(connection, None, answer_id, RETRYABLE):
             raise HTTPException(409, _why_not_again(answer))
     behind.start("batch" if answer.job_id else "interactive")
     if answer.job_id is None:
         return {"retried": 1, "job": None}
-    with behind.sessions.begin() as session:
-        return {"retried": 1, "job": read_progress(session, answer.job_id)}
+    with behind.database.begin() as connection:
+        return {"retried": 1, "job": read_progress(connection, answer.job_id)}
 
 
 def wait_wanted(prefer: str | None) -> int:
@@ -111,8 +111,8 @@ def wait_wanted(prefer: str | None) -> int:
 def _accept(behind: Backing, value: Any) -> StoredAnswer:
     behind.check_broker()
     question = read_question(value, SINGLE_ID, Defaults(config=behind.strategy_defaults), behind.limits())
-    with behind.sessions.begin() as session:
-        answer = read_answer(session, accept_one(session, question))
+    with behind.database.begin() as connection:
+        answer = read_answer(connection, accept_one(connection, question))
     behind.start("interactive")
     return answer
 
@@ -134,8 +134,8 @@ async def _wait(behind: Backing, request: Request, answer: StoredAnswer, seconds
 
 def _latest(behind: Backing, answer: StoredAnswer) -> StoredAnswer:
     try:
-        with behind.sessions.begin() as session:
-            return read_answer(session, answer.id)
+        with behind.database.begin() as connection:
+            return read_answer(connection, answer.id)
     except SQLAlchemyError:
         return answer  # its question is accepted, whatever becomes of the database now
 

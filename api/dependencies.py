@@ -21,8 +21,8 @@ from burnish.config import StrategyConfig
 from burnish.errors import InvalidInput, Unavailable
 from burnish.settings import Settings
 from burnish.store.catalogue import collection_ids
+from burnish.store.database import make_engine
 from burnish.store.questions import admit
-from burnish.store.session import make_engine, make_sessions
 from burnish.task_queue import make_app, publish
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class Backing:
             raise InvalidInput("set BURNISH_DATABASE_URL and BURNISH_REDIS_URL, or start the API with `burnish up`")
         self.settings = settings
         self.strategy_defaults = checked_defaults(settings)
-        self.engine = make_engine(settings.database_url, pool_size=DATABASE_CONNECTIONS, application="burnish-api")
-        self.sessions = make_sessions(self.engine)
+        self.database = make_engine(settings.database_url, pool_size=DATABASE_CONNECTIONS, application="burnish-api")
         self._celery = make_app(settings.redis_url)
         client: Any = redis.Redis
         self._broker: Any = client.from_url(
@@ -61,7 +60,7 @@ class Backing:
         self._loading = threading.Lock()
 
     def close(self) -> None:
-        self.engine.dispose()
+        self.database.dispose()
         self._broker.close()
         self._celery.close()
 
@@ -74,15 +73,15 @@ class Backing:
 
     def limits(self) -> Limits:
         """What a question is checked against, as things stand in the database now."""
-        with self.sessions.begin() as session:
-            found: Mapping[str, UUID] = collection_ids(session)
+        with self.database.begin() as connection:
+            found: Mapping[str, UUID] = collection_ids(connection)
         return Limits(found, self.settings.max_question_characters, self.settings.max_batch_questions)
 
     def start(self, lane: str) -> None:
         """Let accepted questions in and send what is ready. Where that fails now, the reconciler does it later."""
         try:
-            with self.sessions.begin() as session:
-                messages = admit(session, lane, self.settings.questions_in_flight)
+            with self.database.begin() as connection:
+                messages = admit(connection, lane, self.settings.questions_in_flight)
             publish(self._celery, messages)
         except (SQLAlchemyError, BrokerError, RedisError) as error:
             logger.warning("questions wait for the reconciler: %s", type(error).__name__)

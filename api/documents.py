@@ -53,8 +53,8 @@ async def ingest_documents(
 @router.get("/collections", response_model=CollectionList, summary="List collections", responses=problems(503))
 def collections(behind: Behind) -> Any:
     """Every collection, with what it holds."""
-    with behind.sessions.begin() as session:
-        return {"collections": list_collections(session)}
+    with behind.database.begin() as connection:
+        return {"collections": list_collections(connection)}
 
 
 def _ingest_texts(behind: Backing, asked: DocumentsRequest) -> IngestReport:
@@ -84,7 +84,7 @@ def _ingest(behind: Backing, collection: str, documents: Sequence[Document | Unr
     from burnish.world.ingestion import IngestReport, ingest
 
     if any(isinstance(document, Document) for document in documents):
-        report = ingest(behind.sessions, behind.embedder(), collection, documents)
+        report = ingest(behind.database, behind.embedder(), collection, documents)
     else:  # no collection is made for nothing
         unread = [each for each in documents if not isinstance(each, Document)]
         report = IngestReport(failed=tuple((each.source, each.reason) for each in unread))

@@ -37,8 +37,8 @@ def readyz(behind: Behind) -> Any:
 
 def _missing(behind: Backing) -> Iterator[str]:
     try:
-        with behind.sessions.begin() as session:
-            found = session.scalar(text("SELECT version_num FROM alembic_version"))
+        with behind.database.begin() as connection:
+            found = connection.scalar(text("SELECT version_num FROM alembic_version"))
         if found != newest_migration():
             yield "the database is not migrated to this version: run `alembic upgrade head`"
     except ProgrammingError:

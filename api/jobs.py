@@ -95,16 +95,16 @@ def list_jobs(
     after: Annotated[UUID | None, Query(description="the id of the last job already seen")] = None,
 ) -> Any:
     """The latest first."""
-    with behind.sessions.begin() as session:
-        jobs = list_progress(session, limit, after)
+    with behind.database.begin() as connection:
+        jobs = list_progress(connection, limit, after)
     return {"jobs": jobs, "next": jobs[-1].id if len(jobs) == limit else None}
 
 
 @router.get("/{job_id}", response_model=Job, summary="See how far a job has come", responses=problems(404, 503))
 def read(job_id: UUID, behind: Behind) -> Any:
     """Its status, counts and costs, at this moment."""
-    with behind.sessions.begin() as session:
-        return read_progress(session, job_id)
+    with behind.database.begin() as connection:
+        return read_progress(connection, job_id)
 
 
 @router.get(
@@ -119,9 +119,9 @@ def results(
     outcome: Annotated[Outcome | None, Query(description="only the answers that ended so")] = None,
 ) -> StreamingResponse:
     """Those that have ended, in the order of submission. A job may be read while it runs."""
-    with behind.sessions.begin() as session:
-        check_job(session, job_id)
-    answers = read_results(behind.sessions, job_id, outcome)
+    with behind.database.begin() as connection:
+        check_job(connection, job_id)
+    answers = read_results(behind.database, job_id, outcome)
     return _stream(answer.model_dump_json() for answer in map(Answer.model_validate, answers))
 
 
@@ -133,8 +133,8 @@ def results(
 )
 def rejected(job_id: UUID, behind: Behind) -> StreamingResponse:
     """Each with its number, its `custom_id` if it has one, and why."""
-    with behind.sessions.begin() as session:
-        lines = read_rejected(session, job_id)
+    with behind.database.begin() as connection:
+        lines = read_rejected(connection, job_id)
     return _stream(RejectedLine.model_validate(line).model_dump_json(exclude_none=True) for line in lines)
 
 
@@ -158,10 +158,10 @@ async def try_again(job_id: UUID, request: Request, behind: Behind) -> Any:
 )
 def cancel(job_id: UUID, behind: Behind) -> Any:
     """What is queued ends at once, what runs ends before its next step. Answers that are there stay."""
-    with behind.sessions.begin() as session:
-        check_job(session, job_id)
-        request_cancel(session, job_id)
-        return read_progress(session, job_id)
+    with behind.database.begin() as connection:
+        check_job(connection, job_id)
+        request_cancel(connection, job_id)
+        return read_progress(connection, job_id)
 
 
 async def _take_lines(request: Request, intake: Intake) -> None:
@@ -192,9 +192,9 @@ def _take_all(intake: Intake, questions: list[Any]) -> None:
 
 def _accept(behind: Backing, name: str | None, intake: Intake) -> Progress:
     intake.check_usable()
-    with behind.sessions.begin() as session:
-        job_id = accept_batch(session, clean(name) if name else None, intake.questions, intake.rejected)
-        accepted = read_progress(session, job_id)
+    with behind.database.begin() as connection:
+        job_id = accept_batch(connection, clean(name) if name else None, intake.questions, intake.rejected)
+        accepted = read_progress(connection, job_id)
     behind.start("batch")
     return accepted
 
@@ -205,10 +205,10 @@ def _retry(behind: Backing, job_id: UUID, asked: RetryRequest) -> Mapping[str, A
             message = f"{outcome!r} cannot be tried again: choose of {', '.join(RETRYABLE)}"
             raise fault("unknown_outcome", message)
     behind.check_broker()
-    with behind.sessions.begin() as session:
-        check_job(session, job_id)
-        retried = retry(session, job_id, None, asked.outcomes)
-        job = read_progress(session, job_id)
+    with behind.database.begin() as connection:
+        check_job(connection, job_id)
+        retried = retry(connection, job_id, None, asked.outcomes)
+        job = read_progress(connection, job_id)
     behind.start("batch")
     return {"retried": retried, "job": job}
 

@@ -12,10 +12,11 @@ from typing import Any
 import psutil
 from alembic import command
 from alembic.config import Config
+from sqlalchemy import Engine
 
 from burnish.local.servers import start_servers, stop_servers
 from burnish.settings import Settings
-from burnish.store.session import Sessions, make_engine, make_sessions
+from burnish.store.database import make_engine
 from burnish.testing import SimulatedModel, simulated_model
 from burnish.world.assemble import embedder_from
 from burnish.world.documents import Document
@@ -36,7 +37,7 @@ RIVERS = (
 class Deployment:
     """The running parts, and the processes of each kind whose time is to be counted."""
 
-    sessions: Sessions
+    database: Engine
     redis_url: str
     model: SimulatedModel
     processes: Mapping[str, list[psutil.Process]]
@@ -62,8 +63,8 @@ def deployment(in_flight: int) -> Generator[Deployment]:
         home.chmod(0o755)
         endpoints = start_servers(home, model=False, model_path=None, report=lambda _line: None)
         try:
-            sessions = _migrated(endpoints.database_url)
-            _ingest(sessions, model)
+            database = _migrated(endpoints.database_url)
+            _ingest(database, model)
             settings = {"model_calls_in_flight": in_flight, "questions_in_flight": 512}
             with pipeline(
                 endpoints.database_url,
@@ -77,19 +78,19 @@ def deployment(in_flight: int) -> Generator[Deployment]:
                 reconciler = [psutil.Process(running.reconciler.pid)] if running.reconciler else []
                 servers = {"Postgres": _running_in(home, "postgres"), "Valkey": _running_in(home, "valkey")}
                 processes = {"workers": workers, "reconciler": reconciler, **servers}
-                yield Deployment(sessions, endpoints.redis_url, model, processes)
+                yield Deployment(database, endpoints.redis_url, model, processes)
         finally:
             stop_servers(home)
 
 
-def _migrated(database_url: str) -> Sessions:
+def _migrated(database_url: str) -> Engine:
     config = Config(ROOT / "alembic.ini")
     config.set_main_option("sqlalchemy.url", database_url.replace("%", "%%"))
     command.upgrade(config, "head")
-    return make_sessions(make_engine(database_url))
+    return make_engine(database_url)
 
 
-def _ingest(sessions: Sessions, model: SimulatedModel) -> None:
+def _ingest(database: Engine, model: SimulatedModel) -> None:
     secret: Any = model.key
     embedder = embedder_from(
         Settings(embedding_model="openai/simulated-embedding", embedding_url=model.url, embedding_key=secret)
@@ -97,7 +98,7 @@ def _ingest(sessions: Sessions, model: SimulatedModel) -> None:
     documents = [
         Document(f"rivers-{n}", f"Rivers {n}", RIVERS.format(number=n), "text/plain", "", "en", {}) for n in range(50)
     ]
-    ingest(sessions, embedder, "default", documents)
+    ingest(database, embedder, "default", documents)
 
 
 def _running_in(home: Path, name: str) -> list[psutil.Process]:

@@ -27,11 +27,11 @@ from uuid import UUID
 import psycopg
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import Engine, create_engine, make_url, text
 
 from burnish.effects import Retrieve, SearchQuery
+from burnish.store.database import make_engine
 from burnish.store.search_index import find_collection
-from burnish.store.session import Sessions, make_engine, make_sessions
 from burnish.text.metrics import ndcg_at_k
 from burnish.world.documents import Document
 from burnish.world.embeddings import EmbeddedE5
@@ -83,11 +83,11 @@ def main() -> int:
     if not url:
         print("set BURNISH_DATABASE_URL to a Postgres server with pgvector, on which databases may be made")
         return 2
-    sessions = make_sessions(make_engine(_database(url)))
+    database = make_engine(_database(url))
     measured: dict[str, Measured] = {}
     for name in arguments.sets or SETS:
-        _ingest(sessions, data, name, arguments.threads)
-        measured[name] = _measure(sessions, data, name)
+        _ingest(database, data, name, arguments.threads)
+        measured[name] = _measure(database, data, name)
     return _print(measured)
 
 
@@ -116,7 +116,7 @@ def _database(url: str) -> str:
     return ours.render_as_string(hide_password=False)
 
 
-def _ingest(sessions: Sessions, data: Path, name: str, threads: int) -> None:
+def _ingest(database: Engine, data: Path, name: str, threads: int) -> None:
     documents = list(_documents(data, SETS[name]))
     started = time.monotonic()
 
@@ -124,7 +124,7 @@ def _ingest(sessions: Sessions, data: Path, name: str, threads: int) -> None:
         done = report.added + report.updated + report.unchanged
         print(f"\r{name}: {done} of {len(documents)} documents, {report.chunks} chunks", end="", file=sys.stderr)
 
-    report = ingest(sessions, EmbeddedE5(threads=threads), name, documents, on_progress=on_progress)
+    report = ingest(database, EmbeddedE5(threads=threads), name, documents, on_progress=on_progress)
     print(f", {time.monotonic() - started:.0f} s", file=sys.stderr)
     if report.failed:
         raise SystemExit(f"{name}: {len(report.failed)} documents could not be ingested, the first: {report.failed[0]}")
@@ -144,7 +144,7 @@ def _documents(data: Path, chosen: QuestionSet) -> Iterator[Document]:
             )
 
 
-def _measure(sessions: Sessions, data: Path, name: str) -> Measured:
+def _measure(database: Engine, data: Path, name: str) -> Measured:
     folder = data / "dev" / SETS[name].folder
     grades = _grades(folder / "qrels.tsv")
     questions = [row for row in _rows(folder / "questions.jsonl") if row["lang"] == SETS[name].language]
@@ -153,11 +153,11 @@ def _measure(sessions: Sessions, data: Path, name: str) -> Measured:
     for reference, title in REFERENCES.items():
         run = {row["id"]: row["doc_ids"] for row in _rows(folder / f"baseline-run.{reference}.jsonl")}
         measured.scores[title] = [ndcg_at_k(run.get(row["id"], []), grades[row["id"]], 10) for row in questions]
-    with sessions() as session:
-        collection = find_collection(session, name)
+    with database.begin() as connection:
+        collection = find_collection(connection, name)
         assert collection is not None
         collection_id = collection.id
-    searcher = _Searcher(sessions, collection_id, measured)
+    searcher = _Searcher(database, collection_id, measured)
     searcher.warm_up(questions[0]["question"])
     for row in questions:
         for voices in VOICES:
@@ -167,8 +167,8 @@ def _measure(sessions: Sessions, data: Path, name: str) -> Measured:
 
 
 class _Searcher:
-    def __init__(self, sessions: Sessions, collection: UUID, measured: Measured) -> None:
-        self._sessions = sessions
+    def __init__(self, database: Engine, collection: UUID, measured: Measured) -> None:
+        self._database = database
         self._collection = collection
         self._measured = measured
         self._embedder = EmbeddedE5()
@@ -181,8 +181,8 @@ class _Searcher:
     def documents(self, question: str, voices: str) -> list[str]:
         if voices != "fused":
             return self._search(question, VOICES[voices])
-        with self._sessions() as session:
-            driver: Any = session.connection().connection.driver_connection
+        with self._database.begin() as connection:
+            driver: Any = connection.connection.driver_connection
             assert isinstance(driver, psycopg.Connection)
             server = driver.info.backend_pid
         before = time.perf_counter(), time.process_time(), _cpu_of(server)
@@ -197,8 +197,7 @@ class _Searcher:
 
     def _search(self, question: str, voices: Voices) -> list[str]:
         request = Retrieve((SearchQuery(question),), top_k=CHUNKS_PER_QUESTION, limit=CHUNKS_PER_QUESTION)
-        with self._sessions() as session:
-            found = search(session, self._embedder, self._collection, request, voices=voices)
+        found = search(self._database, self._embedder, self._collection, request, voices=voices)
         return [passage.document_id for passage in found]
 
 

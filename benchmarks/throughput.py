@@ -79,15 +79,15 @@ def script(latency: float) -> dict[str, Any]:
 
 def submit(place: Deployment, case: Case, number: int) -> UUID:
     """Accept so many questions and send their messages, as the API does."""
-    with place.sessions.begin() as session:
-        collection = find_collection(session, "default")
+    with place.database.begin() as connection:
+        collection = find_collection(connection, "default")
         questions = [
             NewQuestion(str(n), QUESTION.format(number=n), "en", case.strategy, dict(case.config), collection)
             for n in range(number)
         ]
-        batch = accept_batch(session, case.name, questions, [])
-    with place.sessions.begin() as session:
-        messages = admit(session, "batch", 512)
+        batch = accept_batch(connection, case.name, questions, [])
+    with place.database.begin() as connection:
+        messages = admit(connection, "batch", 512)
     publish(make_app(place.redis_url), messages)
     return batch
 
@@ -101,8 +101,8 @@ def wait(place: Deployment, batch: UUID) -> float:
            FROM questions WHERE batch_id = :batch"""
     )
     while True:
-        with place.sessions.begin() as session:
-            row = session.execute(ended, {"batch": batch}).one()
+        with place.database.begin() as connection:
+            row = connection.execute(ended, {"batch": batch}).one()
         if row.open == 0:
             assert row.wrong == 0, f"{row.wrong} questions did not succeed"
             return float(row.seconds)

@@ -13,10 +13,10 @@ import pytest
 import redis
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import Engine, create_engine, make_url, text
 
 from burnish.local.servers import Endpoints, start_servers, stop_servers
-from burnish.store.session import Sessions, make_engine, make_sessions
+from burnish.store.database import make_engine
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = "burnish_template"
@@ -75,9 +75,9 @@ def database_url(servers: Endpoints, migrated_template: str) -> Generator[str]:
 
 
 @pytest.fixture
-def sessions(database_url: str) -> Generator[Sessions]:
+def database(database_url: str) -> Generator[Engine]:
     engine = make_engine(database_url)
-    yield make_sessions(engine)
+    yield engine
     engine.dispose()
 
 

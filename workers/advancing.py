@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Engine
 
 from burnish.config import StrategyConfig
 from burnish.effects import Ask, Note, Subquestion
@@ -37,7 +37,6 @@ from burnish.store.journal import (
 from burnish.store.leases import LeaseLost, hold, release
 from burnish.store.ledger import Spent, spend
 from burnish.store.messages import call_task_name, run_task_name
-from burnish.store.session import Sessions
 from burnish.strategies.registry import begin
 from burnish.world.perform import World
 from workers.leases import Heartbeat
@@ -51,7 +50,7 @@ logger = logging.getLogger(__name__)
 class Workplace:
     """What a worker process works with."""
 
-    sessions: Sessions
+    database: Engine
     world: World
     heartbeat: Heartbeat
     max_attempts: int
@@ -97,8 +96,8 @@ class Cancelled(BurnishError):
 
 def advance(place: Workplace, run_id: UUID) -> Boundary:
     """Move a run to its next boundary; nothing happens where it is done, held by another or waiting."""
-    with place.sessions.begin() as session:
-        run = open_run(session, run_id, place.lease_seconds)
+    with place.database.begin() as connection:
+        run = open_run(connection, run_id, place.lease_seconds)
     if run is None:
         return Ended()
     return _under_lease(place, run, lambda: _move(place, run))
@@ -114,15 +113,15 @@ def _under_lease(place: Workplace, opened: OpenRun | OpenStep, work: Callable[[]
             logger.warning("%s; another process goes on with it", lost)
         except Exception:
             logger.exception("%s %s of question %s broke off", lease.table, lease.row_id, opened.scope.question_id)
-            with place.sessions.begin() as session:
-                release(session, lease)
+            with place.database.begin() as connection:
+                release(connection, lease)
         return Ended()
 
 
 def _move(place: Workplace, run: OpenRun) -> Boundary:
     if exhausted := _attempts_exhausted(place, run):
-        with place.sessions.begin() as session:
-            ready = end_run(session, run, (), _empty(run, Outcome.FAILED), exhausted)
+        with place.database.begin() as connection:
+            ready = end_run(connection, run, (), _empty(run, Outcome.FAILED), exhausted)
         return Ended(ready, run.scope)
     return _Advance(place, run).to_boundary()
 
@@ -188,24 +187,24 @@ class _Advance:
     def _secure(self) -> None:
         """Before anything that takes time: commit the call that was made, if one was, and see if more is wanted."""
         if any(performed.call for performed in self._unwritten):
-            self._commit(lambda session: hold(session, self._run.lease, self._place.lease_seconds))
+            self._commit(lambda connection: hold(connection, self._run.lease, self._place.lease_seconds))
             check_wanted(self._spent)
 
-    def _commit(self, then: Callable[[Session], T]) -> T:
+    def _commit(self, then: Callable[[Connection], T]) -> T:
         """In one transaction do `then`, which makes sure of the lease, and write what was found out.
 
         In this order: one who lost the lease stops at it, and rows are locked as everywhere, the question's last.
         """
-        with self._place.sessions.begin() as session:
-            result = then(session)
-            self._spent = record(session, self._run, self._unwritten) or self._spent
+        with self._place.database.begin() as connection:
+            result = then(connection)
+            self._spent = record(connection, self._run, self._unwritten) or self._spent
         self._unwritten = []
         return result
 
     def _fan_out(self, items: Sequence[Item]) -> FanOut:
         run, task_name = self._run, run_task_name(self._run.asked.strategy, "gathered")
         named = [(item, self._task_name(item)) for item in items]
-        sent = self._commit(lambda session: park(session, run.lease, run.scope.question_id, named, task_name))
+        sent = self._commit(lambda connection: park(connection, run.lease, run.scope.question_id, named, task_name))
         return FanOut(sent, task_name, run.scope, run.asked.question)
 
     @staticmethod
@@ -218,12 +217,12 @@ class _Advance:
 
     def _go_on(self) -> GoOn:
         task_name = run_task_name(self._run.asked.strategy, "iteration")
-        self._commit(lambda session: hand_over(session, self._run.lease, task_name))
+        self._commit(lambda connection: hand_over(connection, self._run.lease, task_name))
         return GoOn(task_name, self._run.scope, self._run.asked.question)
 
     def _end(self, answer: Answer, failure: BurnishError | None) -> Ended:
-        with self._place.sessions.begin() as session:
-            ready = end_run(session, self._run, self._unwritten, answer, failure)
+        with self._place.database.begin() as connection:
+            ready = end_run(connection, self._run, self._unwritten, answer, failure)
         return Ended(ready, self._run.scope)
 
     def _failed_or_spent(self) -> Outcome:
@@ -250,8 +249,8 @@ def check_budget(spent: Spent, config: StrategyConfig) -> None:
 
 def perform_step(place: Workplace, step_id: UUID) -> Boundary:
     """Do one call of a fan-out and end its step. A call that fails is recorded as failed; this never raises for it."""
-    with place.sessions.begin() as session:
-        step = open_step(session, step_id, place.lease_seconds)
+    with place.database.begin() as connection:
+        step = open_step(connection, step_id, place.lease_seconds)
     if step is None:
         return Ended()
     return _under_lease(place, step, lambda: _end_step(place, step, *_call(place, step)))
@@ -273,8 +272,8 @@ def _end_step(
     place: Workplace, step: OpenStep, reply: object, call: Call | None, failure: BurnishError | None
 ) -> Ended:
     failed = codec.dump_failure(failure) if failure else None
-    with place.sessions.begin() as session:
-        ready = end_step(session, step.lease, codec.dump_reply(reply), failed)
+    with place.database.begin() as connection:
+        ready = end_step(connection, step.lease, codec.dump_reply(reply), failed)
         if call:
-            spend(session, step.scope.question_id, [(step.lease.row_id, call)])
+            spend(connection, step.scope.question_id, [(step.lease.row_id, call)])
     return Ended(ready, step.scope)

@@ -11,7 +11,7 @@ from typing import Any
 from celery import signals
 
 from burnish.settings import Settings
-from burnish.store.session import make_engine, make_sessions
+from burnish.store.database import make_engine
 from burnish.task_queue import make_app
 from burnish.world.assemble import world_from
 from workers.advancing import Workplace
@@ -42,10 +42,9 @@ def workplace() -> Workplace:
 
 @lru_cache(maxsize=1)
 def _workplace() -> Workplace:
-    engine = make_engine(str(settings.database_url), pool_size=DATABASE_CONNECTIONS, application="burnish-worker")
-    sessions = make_sessions(engine)
-    heartbeat = Heartbeat(sessions, settings.lease_seconds)
-    return Workplace(sessions, world_from(settings, sessions), heartbeat, settings.max_attempts)
+    database = make_engine(str(settings.database_url), pool_size=DATABASE_CONNECTIONS, application="burnish-worker")
+    heartbeat = Heartbeat(database, settings.lease_seconds)
+    return Workplace(database, world_from(settings, database), heartbeat, settings.max_attempts)
 
 
 register(app, workplace)

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from burnish.store.leases import Lease, renew
-from burnish.store.session import Sessions
 
 logger = logging.getLogger(__name__)
 
@@ -20,9 +20,9 @@ BEATS_PER_LEASE = 4
 class Heartbeat:
     """Renews all leases that this process holds, several times before they run out."""
 
-    def __init__(self, sessions: Sessions, lease_seconds: float) -> None:
+    def __init__(self, database: Engine, lease_seconds: float) -> None:
         self.lease_seconds = lease_seconds
-        self._sessions = sessions
+        self._database = database
         self._held: set[Lease] = set()
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -51,7 +51,7 @@ class Heartbeat:
 
     def _renew(self, held: frozenset[Lease]) -> None:
         try:
-            with self._sessions.begin() as session:
-                renew(session, held, self.lease_seconds)
+            with self._database.begin() as connection:
+                renew(connection, held, self.lease_seconds)
         except SQLAlchemyError as error:
             logger.warning("leases were not renewed: %s", type(error).__name__)

@@ -16,14 +16,14 @@ from uuid import uuid4
 import redis
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from burnish.settings import Settings
+from burnish.store.database import make_engine
 from burnish.store.messages import LANES, Message
 from burnish.store.questions import admit
 from burnish.store.recovery import end_batches, forget_sent, free_expired, is_leader, take_unsent
-from burnish.store.session import make_engine
 from burnish.task_queue import make_app, publish
 
 logger = logging.getLogger("burnish.reconciler")
@@ -52,45 +52,45 @@ class Reconciler:
         while not stopped.wait(TICK_SECONDS):
             try:
                 with self._engine.connect() as connection:
-                    self._lead(Session(connection), stopped)
+                    self._lead(connection, stopped)
             except SQLAlchemyError as error:
                 logger.warning("the database is out of reach: %s", type(error).__name__)
 
-    def _lead(self, session: Session, stopped: threading.Event) -> None:
+    def _lead(self, connection: Connection, stopped: threading.Event) -> None:
         """Make passes on one connection, which holds the lock, for as long as it lasts."""
         leads = False
         while not stopped.wait(TICK_SECONDS):
-            with session.begin():
-                leads = leads or is_leader(session)
+            with connection.begin():
+                leads = leads or is_leader(connection)
             if leads:
-                self.make_pass(session)
+                self.make_pass(connection)
 
-    def make_pass(self, session: Session) -> int:
+    def make_pass(self, connection: Connection) -> int:
         """One pass: recover, admit, send. Returns how many messages were sent."""
         lengths = self._queue_lengths()
-        with session.begin():
-            messages = self._due(session, lengths)
+        with connection.begin():
+            messages = self._due(connection, lengths)
         try:
             return publish(self._app, messages)
         except OperationalError:
             logger.warning("the broker is out of reach; %d messages will be sent again", len(messages))
             return 0
 
-    def _due(self, session: Session, lengths: dict[str, int] | None) -> list[Message]:
-        freed = free_expired(session)
+    def _due(self, connection: Connection, lengths: dict[str, int] | None) -> list[Message]:
+        freed = free_expired(connection)
         if freed:
             logger.warning("%d pieces of work lost their worker and are ready again", freed)
         if lengths is None:
             return []
         if self._broker_is_new():
             logger.warning("the broker is empty: everything that is ready is sent again")
-            forget_sent(session)
+            forget_sent(connection)
         messages: list[Message] = []
         for lane in LANES:
             patience = LOST_AFTER_SECONDS_IN_LINE if lengths[lane] else LOST_AFTER_SECONDS
-            messages += take_unsent(session, lane, patience)
-            messages += admit(session, lane, self._most[lane])
-        end_batches(session)
+            messages += take_unsent(connection, lane, patience)
+            messages += admit(connection, lane, self._most[lane])
+        end_batches(connection)
         return messages
 
     def _queue_lengths(self) -> dict[str, int] | None:

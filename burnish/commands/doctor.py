@@ -83,7 +83,7 @@ def database(patient: Patient) -> Finding:
     from sqlalchemy import text
     from sqlalchemy.exc import SQLAlchemyError
 
-    from burnish.store.session import make_engine
+    from burnish.store.database import make_engine
 
     engine = make_engine(patient.settings.database_url, pool_size=1, application="burnish-doctor")
     try:
@@ -108,7 +108,7 @@ def tables(patient: Patient) -> Finding:
     from sqlalchemy.exc import SQLAlchemyError
 
     from burnish.commands.up import alembic_config
-    from burnish.store.session import make_engine
+    from burnish.store.database import make_engine
 
     script = ScriptDirectory.from_config(alembic_config(root, patient.settings.database_url))
     engine = make_engine(patient.settings.database_url, pool_size=1, application="burnish-doctor")

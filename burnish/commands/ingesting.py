@@ -13,7 +13,7 @@ from burnish.commands.deployment import home_of, keys_in_file, read_settings, re
 from burnish.errors import Unavailable
 from burnish.local.model_server import usable_cores
 from burnish.settings import Settings
-from burnish.store.session import make_engine, make_sessions
+from burnish.store.database import make_engine
 from burnish.world.assemble import embedder_from
 from burnish.world.documents import Document, UnreadableFile, read_path
 from burnish.world.ingestion import IngestReport, ingest
@@ -37,7 +37,7 @@ def _store(settings: Settings, collection: str, found: Sequence[Document | Unrea
         with bar("Documents") as progress:
             task = progress.add_task("Embedding and storing", total=len(found))
             return ingest(
-                make_sessions(engine),
+                engine,
                 embedder,
                 collection,
                 found,

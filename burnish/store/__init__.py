@@ -1,1 +1,1 @@
-"""Postgres, the truth: every table, the statements over them, and sessions."""
+"""Postgres, the truth: every table, the statements over them, and database."""

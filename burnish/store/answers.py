@@ -8,13 +8,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Select, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Engine, Row, Select, select
 
 from burnish.errors import NotFound
 from burnish.store.models import Batch, Collection, Question
 from burnish.store.progress import Usage
-from burnish.store.session import Sessions
 
 ROWS_PER_PAGE = 500
 _SOURCE_FIELDS = ("document_id", "title", "chunk_id", "start", "end", "score")
@@ -52,15 +50,15 @@ class StoredAnswer:
     ended_at: datetime | None
 
 
-def read_answer(session: Session, answer_id: UUID) -> StoredAnswer:
+def read_answer(connection: Connection, answer_id: UUID) -> StoredAnswer:
     """One answer. Raises NotFound."""
-    row = session.execute(_answers().where(Question.id == answer_id)).one_or_none()
+    row = connection.execute(_answers().where(Question.id == answer_id)).one_or_none()
     if row is None:
         raise NotFound(f"there is no answer {answer_id}")
     return _answer_of(row)
 
 
-def read_results(sessions: Sessions, job_id: UUID, outcome: str | None = None) -> Iterator[StoredAnswer]:
+def read_results(database: Engine, job_id: UUID, outcome: str | None = None) -> Iterator[StoredAnswer]:
     """The answers of a job that have ended, in the order of submission, perhaps only those with one outcome.
 
     They are read page by page, each in a transaction of its own: a slow reader holds nothing, a job of any size fits.
@@ -68,17 +66,17 @@ def read_results(sessions: Sessions, job_id: UUID, outcome: str | None = None) -
     # Ids sort by time, and a job is older than its questions: so its own id is where the first page starts.
     last = job_id
     while True:
-        with sessions.begin() as session:
-            rows = session.execute(_page(job_id, outcome, last)).all()
+        with database.begin() as connection:
+            rows = connection.execute(_page(job_id, outcome, last)).all()
         yield from map(_answer_of, rows)
         if len(rows) < ROWS_PER_PAGE:
             return
         last = rows[-1].id
 
 
-def check_job(session: Session, job_id: UUID) -> None:
+def check_job(connection: Connection, job_id: UUID) -> None:
     """Raises NotFound where there is no such job."""
-    if session.scalar(select(Batch.id).where(Batch.id == job_id)) is None:
+    if connection.scalar(select(Batch.id).where(Batch.id == job_id)) is None:
         raise NotFound(f"there is no job {job_id}")
 
 

@@ -7,9 +7,8 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Table
+from sqlalchemy import Connection, Table
 from sqlalchemy.dialects.postgresql import Insert, insert
-from sqlalchemy.orm import Session
 
 from burnish.results import AuditRecord, HypotheticalDocument, RefinementStep, SubAnswer
 from burnish.store.tables import hypothetical_documents, refinement_steps, sub_answers
@@ -33,11 +32,11 @@ _UPSERTS: dict[type[AuditRecord], Insert] = {
 }
 
 
-def write(session: Session, run_id: UUID, step_id: UUID, records: Iterable[AuditRecord]) -> None:
+def write(connection: Connection, run_id: UUID, step_id: UUID, records: Iterable[AuditRecord]) -> None:
     """Write the rows of one note."""
     for record in records:
         values = {"run_id": run_id, "step_id": step_id, **_values_of(record)}
-        session.execute(_UPSERTS[type(record)], values)
+        connection.execute(_UPSERTS[type(record)], values)
 
 
 def _values_of(record: AuditRecord) -> dict[str, Any]:

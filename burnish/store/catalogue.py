@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, func, select
 
 from burnish.store.models import Collection, Document
 
@@ -25,16 +24,16 @@ class Holding:
     created_at: datetime
 
 
-def collection_ids(session: Session) -> Mapping[str, UUID]:
+def collection_ids(connection: Connection) -> Mapping[str, UUID]:
     """The id of each collection by its name."""
-    return {row.name: row.id for row in session.execute(select(Collection.name, Collection.id))}
+    return {row.name: row.id for row in connection.execute(select(Collection.name, Collection.id))}
 
 
-def list_collections(session: Session) -> Sequence[Holding]:
+def list_collections(connection: Connection) -> Sequence[Holding]:
     """Every collection, in the order of their names."""
     documents = (
         select(func.count()).where(Document.collection_id == Collection.id).correlate(Collection).scalar_subquery()
     )
     columns = select(Collection.name, documents, Collection.chunk_count, Collection.embedding_model)
     statement = columns.add_columns(Collection.dimension, Collection.created_at).order_by(Collection.name)
-    return [Holding(*row) for row in session.execute(statement)]
+    return [Holding(*row) for row in connection.execute(statement)]

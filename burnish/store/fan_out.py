@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, case, null, update
+from sqlalchemy import Connection, bindparam, case, null, update
 from sqlalchemy.dialects.postgresql import JSONB, insert
-from sqlalchemy.orm import Session
 
 from burnish.effects import Subquestion
 from burnish.engine import Item
@@ -75,21 +74,21 @@ class Sent:
 
 
 def park(
-    session: Session, lease: Lease, question_id: UUID, items: Sequence[tuple[Item, str]], task_name: str
+    connection: Connection, lease: Lease, question_id: UUID, items: Sequence[tuple[Item, str]], task_name: str
 ) -> list[Sent]:
     """Make the items ready and let the run, which is held, wait for them. Raises LeaseLost.
 
     items: each with the name of the task that will do it. task_name: that of the task that goes on afterwards.
     """
-    write_held(session, _PARK, lease, {"pending": len(items), "task_name": task_name})
-    made = session.execute(_MAKE_STEPS, [_step_values(lease.row_id, item, name) for item, name in items])
+    write_held(connection, _PARK, lease, {"pending": len(items), "task_name": task_name})
+    made = connection.execute(_MAKE_STEPS, [_step_values(lease.row_id, item, name) for item, name in items])
     step_ids = {row.key: row.id for row in made}
     children = [
         _child_values(step_ids[item.key], question_id, item.effect, name)
         for item, name in items
         if isinstance(item.effect, Subquestion)
     ]
-    made = session.execute(_MAKE_CHILDREN, children) if children else ()
+    made = connection.execute(_MAKE_CHILDREN, children) if children else ()
     run_ids = {row.parent_step_id: row.id for row in made}
     return [_sent(step_ids[item.key], run_ids, name) for item, name in items]
 
@@ -121,25 +120,25 @@ def _sent(step_id: UUID, run_ids: Mapping[UUID, UUID], task_name: str) -> Sent:
     return Sent(run_id or step_id, run_id is not None, task_name)
 
 
-def end_step(session: Session, lease: Lease, reply: Any, failure: dict[str, Any] | None) -> UUID | None:
+def end_step(connection: Connection, lease: Lease, reply: Any, failure: dict[str, Any] | None) -> UUID | None:
     """End a step of a fan-out that is held. Returns the id of the run that waited for it if it was the last one out.
 
     Raises LeaseLost.
     """
-    run_id = _end(session, lease.row_id, lease.token, reply, failure)
+    run_id = _end(connection, lease.row_id, lease.token, reply, failure)
     if run_id is None:
         raise LeaseLost(lease)
-    return _count_down(session, run_id)
+    return _count_down(connection, run_id)
 
 
-def end_parent_step(session: Session, step_id: UUID, failure: dict[str, Any] | None) -> UUID | None:
+def end_parent_step(connection: Connection, step_id: UUID, failure: dict[str, Any] | None) -> UUID | None:
     """End the step whose child run has ended. Returns as `end_step` does."""
-    run_id = _end(session, step_id, None, None, failure)
-    return _count_down(session, run_id) if run_id else None
+    run_id = _end(connection, step_id, None, None, failure)
+    return _count_down(connection, run_id) if run_id else None
 
 
 def _end(
-    session: Session, step_id: UUID, token: UUID | None, reply: Any, failure: dict[str, Any] | None
+    connection: Connection, step_id: UUID, token: UUID | None, reply: Any, failure: dict[str, Any] | None
 ) -> UUID | None:
     parameters = {
         "row_id": step_id,
@@ -148,14 +147,14 @@ def _end(
         "reply": reply,
         "failed": [failure] if failure else [],
     }
-    return session.execute(_END_STEP, parameters).scalar_one_or_none()
+    return connection.execute(_END_STEP, parameters).scalar_one_or_none()
 
 
-def _count_down(session: Session, run_id: UUID) -> UUID | None:
-    left = session.execute(_COUNT_DOWN, {"row_id": run_id}).scalar_one_or_none()
+def _count_down(connection: Connection, run_id: UUID) -> UUID | None:
+    left = connection.execute(_COUNT_DOWN, {"row_id": run_id}).scalar_one_or_none()
     return run_id if left == 0 else None
 
 
-def hand_over(session: Session, lease: Lease, task_name: str) -> None:
+def hand_over(connection: Connection, lease: Lease, task_name: str) -> None:
     """Make a run that is held ready for the task that goes on with it. Raises LeaseLost."""
-    write_held(session, _HAND_OVER, lease, {"task_name": task_name})
+    write_held(connection, _HAND_OVER, lease, {"task_name": task_name})

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
 
 from burnish.config import StrategyConfig
 from burnish.effects import Ask, Note, Subquestion
@@ -162,20 +161,20 @@ _END_QUESTION = (
 )
 
 
-def open_run(session: Session, run_id: UUID, lease_seconds: float) -> OpenRun | None:
+def open_run(connection: Connection, run_id: UUID, lease_seconds: float) -> OpenRun | None:
     """Claim a run and read its journal; None where there is nothing to do for this process."""
     lease, parameters = claim_of("runs", run_id, lease_seconds)
-    row = session.execute(_OPEN_RUN, parameters).one_or_none()
+    row = connection.execute(_OPEN_RUN, parameters).one_or_none()
     if row is None:
         return None
-    journal = session.execute(_RECALL, {"run_id": run_id}).all()
+    journal = connection.execute(_RECALL, {"run_id": run_id}).all()
     return OpenRun(lease, row.attempts, _scope(row), spent_of(row), row, journal)
 
 
-def open_step(session: Session, step_id: UUID, lease_seconds: float) -> OpenStep | None:
+def open_step(connection: Connection, step_id: UUID, lease_seconds: float) -> OpenStep | None:
     """Claim a single call; None where there is nothing to do for this process."""
     lease, parameters = claim_of("steps", step_id, lease_seconds)
-    row = session.execute(_OPEN_STEP, parameters).one_or_none()
+    row = connection.execute(_OPEN_STEP, parameters).one_or_none()
     if row is None:
         return None
     return OpenStep(lease, row.attempts, _scope(row), spent_of(row), row)
@@ -191,24 +190,24 @@ def _reply_of(row: Any) -> Any:
     return codec.load_answer(row.answer) if row.answer else codec.load_reply(row.request, row.reply)
 
 
-def record(session: Session, run: OpenRun, performed: Sequence[Performed]) -> Spent | None:
+def record(connection: Connection, run: OpenRun, performed: Sequence[Performed]) -> Spent | None:
     """Write replies with their audit rows and costs; in the same transaction the lease must be seen to be held.
 
     Returns what the question has taken by now, or None where these replies took nothing.
     """
-    calls = _write(session, run, performed)
-    return spend(session, run.scope.question_id, calls) if calls else None
+    calls = _write(connection, run, performed)
+    return spend(connection, run.scope.question_id, calls) if calls else None
 
 
-def _write(session: Session, run: OpenRun, performed: Sequence[Performed]) -> list[tuple[UUID, Call]]:
+def _write(connection: Connection, run: OpenRun, performed: Sequence[Performed]) -> list[tuple[UUID, Call]]:
     """Write all but the calls, which come back with the ids of their steps."""
     if not performed:
         return []
-    written = session.execute(_WRITE_STEPS, [_step_values(run.lease.row_id, each) for each in performed])
+    written = connection.execute(_WRITE_STEPS, [_step_values(run.lease.row_id, each) for each in performed])
     ids = {row.key: row.id for row in written}
     for each in performed:
         if isinstance(each.item.effect, Note):
-            audit.write(session, run.lease.row_id, ids[each.item.key], each.item.effect.records)
+            audit.write(connection, run.lease.row_id, ids[each.item.key], each.item.effect.records)
     return [(ids[each.item.key], each.call) for each in performed if each.call]
 
 
@@ -224,7 +223,7 @@ def _step_values(run_id: UUID, performed: Performed) -> dict[str, Any]:
 
 
 def end_run(
-    session: Session, run: OpenRun, performed: Sequence[Performed], answer: Answer, failure: BurnishError | None
+    connection: Connection, run: OpenRun, performed: Sequence[Performed], answer: Answer, failure: BurnishError | None
 ) -> UUID | None:
     """Record the last replies and end a run that is held. Returns the id of the parent run if that can go on now.
 
@@ -235,13 +234,13 @@ def end_run(
         "answer": codec.dump_answer(answer),
         "error": codec.dump_failure(failure) if failure else None,
     }
-    write_held(session, _END_RUN, run.lease, ended)
-    calls = _write(session, run, performed)
+    write_held(connection, _END_RUN, run.lease, ended)
+    calls = _write(connection, run, performed)
     if run.stored.parent_step_id is None:
-        session.execute(_END_QUESTION, {**write_calls(session, run.scope.question_id, calls), **ended})
+        connection.execute(_END_QUESTION, {**write_calls(connection, run.scope.question_id, calls), **ended})
         return None
     failed = failure or (EffectFailed("the sub-question failed") if answer.outcome is Outcome.FAILED else None)
-    ready = end_parent_step(session, run.stored.parent_step_id, codec.dump_failure(failed) if failed else None)
+    ready = end_parent_step(connection, run.stored.parent_step_id, codec.dump_failure(failed) if failed else None)
     if calls:
-        spend(session, run.scope.question_id, calls)
+        spend(connection, run.scope.question_id, calls)
     return ready

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
-from sqlalchemy import Table, Update, and_, bindparam, func, or_, update
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Table, Update, and_, bindparam, func, or_, update
 
 from burnish.errors import BurnishError
 from burnish.store.tables import runs, steps
@@ -74,12 +73,12 @@ def held(table: TableName) -> Update:
     )
 
 
-def write_held(session: Session, statement: Update, lease: Lease, values: dict[str, Any]) -> None:
+def write_held(connection: Connection, statement: Update, lease: Lease, values: dict[str, Any]) -> None:
     """Execute a `held` statement, which must return something. Raises LeaseLost, and so undoes the transaction.
 
     values: further columns to set, and parameters of the statement.
     """
-    if session.execute(statement, {**lease.parameters, **values}).scalar() is None:
+    if connection.execute(statement, {**lease.parameters, **values}).scalar() is None:
         raise LeaseLost(lease)
 
 
@@ -95,20 +94,20 @@ _RENEW = {
 }
 
 
-def hold(session: Session, lease: Lease, seconds: float) -> None:
+def hold(connection: Connection, lease: Lease, seconds: float) -> None:
     """Make sure, for the rest of the transaction, that the lease is held still. Raises LeaseLost if it is not."""
-    write_held(session, _HOLD[lease.table], lease, {"lease_seconds": seconds})
+    write_held(connection, _HOLD[lease.table], lease, {"lease_seconds": seconds})
 
 
-def renew(session: Session, leases: Iterable[Lease], seconds: float) -> None:
+def renew(connection: Connection, leases: Iterable[Lease], seconds: float) -> None:
     """Put off the end of all these leases."""
     mine = tuple(leases)
     for name in _TABLES:
         tokens = [lease.token for lease in mine if lease.table == name]
         if tokens:
-            session.execute(_RENEW[name], {"tokens": tokens, "lease_seconds": seconds})
+            connection.execute(_RENEW[name], {"tokens": tokens, "lease_seconds": seconds})
 
 
-def release(session: Session, lease: Lease) -> None:
+def release(connection: Connection, lease: Lease) -> None:
     """Give unfinished work back, to be sent again by the reconciler; the attempt stays counted."""
-    session.execute(_RELEASE[lease.table], lease.parameters)
+    connection.execute(_RELEASE[lease.table], lease.parameters)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import Connection, bindparam, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
 
 from burnish.results import Call
 from burnish.store.tables import llm_calls, questions
@@ -46,15 +45,15 @@ _SPEND = (
 )
 
 
-def spend(session: Session, question_id: UUID, calls: Sequence[tuple[UUID, Call]]) -> Spent:
+def spend(connection: Connection, question_id: UUID, calls: Sequence[tuple[UUID, Call]]) -> Spent:
     """Write calls under their steps' ids, add what they took to the question, and tell what that makes."""
-    return spent_of(session.execute(_SPEND, write_calls(session, question_id, calls)).one())
+    return spent_of(connection.execute(_SPEND, write_calls(connection, question_id, calls)).one())
 
 
-def write_calls(session: Session, question_id: UUID, calls: Sequence[tuple[UUID, Call]]) -> dict[str, Any]:
+def write_calls(connection: Connection, question_id: UUID, calls: Sequence[tuple[UUID, Call]]) -> dict[str, Any]:
     """Write calls under their steps' ids; what they took comes back, to be added to the question."""
     if calls:
-        session.execute(_WRITE_CALLS, [_call_values(question_id, step_id, call) for step_id, call in calls])
+        connection.execute(_WRITE_CALLS, [_call_values(question_id, step_id, call) for step_id, call in calls])
     took = [call for _, call in calls]
     return {
         "question_id": question_id,

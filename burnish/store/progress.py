@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from sqlalchemy import Row, Select, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Row, Select, func, select
 
 from burnish.errors import NotFound
 from burnish.store.models import OUTCOMES, Batch, Question
@@ -54,26 +53,26 @@ class Progress:
         return "queued" if self.counts["queued"] == self.total else "running"
 
 
-def read_progress(session: Session, job_id: UUID) -> Progress:
+def read_progress(connection: Connection, job_id: UUID) -> Progress:
     """One job. Raises NotFound."""
-    row = session.execute(_progress().where(Batch.id == job_id)).one_or_none()
+    row = connection.execute(_progress().where(Batch.id == job_id)).one_or_none()
     if row is None:
         raise NotFound(f"there is no job {job_id}")
     return _progress_of(row)
 
 
-def list_progress(session: Session, limit: int, after: UUID | None = None) -> Sequence[Progress]:
+def list_progress(connection: Connection, limit: int, after: UUID | None = None) -> Sequence[Progress]:
     """Jobs, newest first; `after` is the id of the last one already seen."""
     wanted = select(Batch.id).order_by(Batch.id.desc()).limit(limit)
     if after is not None:
         wanted = wanted.where(Batch.id < after)
-    rows = session.execute(_progress().where(Batch.id.in_(wanted)).order_by(Batch.id.desc()))
+    rows = connection.execute(_progress().where(Batch.id.in_(wanted)).order_by(Batch.id.desc()))
     return [_progress_of(row) for row in rows]
 
 
-def read_rejected(session: Session, job_id: UUID) -> Sequence[Any]:
+def read_rejected(connection: Connection, job_id: UUID) -> Sequence[Any]:
     """The lines of a job that were not accepted, each with its number, code and message. Raises NotFound."""
-    rejected = session.scalar(select(Batch.rejected).where(Batch.id == job_id))
+    rejected = connection.scalar(select(Batch.rejected).where(Batch.id == job_id))
     if rejected is None:
         raise NotFound(f"there is no job {job_id}")
     return rejected

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, null, select, text, update
+from sqlalchemy import Connection, func, null, select, text, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
 from uuid_utils.compat import uuid7
 
 from burnish.errors import NotFound
 from burnish.store.messages import Message, label_of, run_task_name
 from burnish.store.models import Batch, Collection, Question, Run, Step
-from burnish.store.session import WITHOUT_SYNC
 
 ADMISSION_LOCK = 7_266_001
 ROWS_PER_INSERT = 2_000
@@ -39,31 +37,31 @@ class NewQuestion:
     details: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
-def find_collection(session: Session, name: str) -> UUID:
-    collection_id = session.scalar(select(Collection.id).where(Collection.name == name))
+def find_collection(connection: Connection, name: str) -> UUID:
+    collection_id = connection.scalar(select(Collection.id).where(Collection.name == name))
     if collection_id is None:
         raise NotFound(f"there is no collection {name!r}; ingest documents into it first")
     return collection_id
 
 
-def accept_one(session: Session, question: NewQuestion) -> UUID:
+def accept_one(connection: Connection, question: NewQuestion) -> UUID:
     """Accept a single question, in the interactive lane."""
-    return _write_questions(session, [question], None, "interactive")[0]
+    return _write_questions(connection, [question], None, "interactive")[0]
 
 
-def accept_batch(session: Session, name: str | None, questions: Sequence[NewQuestion], rejected: Sequence[Any]) -> UUID:
+def accept_batch(
+    connection: Connection, name: str | None, questions: Sequence[NewQuestion], rejected: Sequence[Any]
+) -> UUID:
     """Accept questions together. `rejected` are the lines that could not be accepted, kept with the batch."""
-    batch = Batch(id=uuid7(), name=name, total=len(questions), rejected=list(rejected))
-    if not questions:
-        batch.ended_at = func.now()
-    session.add(batch)
-    session.flush()
-    _write_questions(session, questions, batch.id, "batch")
-    return batch.id
+    ended_at = None if questions else func.now()
+    values = {"name": name, "total": len(questions), "rejected": list(rejected), "ended_at": ended_at}
+    batch_id = connection.execute(insert(Batch).values(values).returning(Batch.id)).scalar_one()
+    _write_questions(connection, questions, batch_id, "batch")
+    return batch_id
 
 
 def _write_questions(
-    session: Session, questions: Iterable[NewQuestion], batch_id: UUID | None, lane: str
+    connection: Connection, questions: Iterable[NewQuestion], batch_id: UUID | None, lane: str
 ) -> list[UUID]:
     rows: list[dict[str, Any]] = [
         {
@@ -82,7 +80,7 @@ def _write_questions(
         for question in questions
     ]
     for start in range(0, len(rows), ROWS_PER_INSERT):
-        session.execute(insert(Question), rows[start : start + ROWS_PER_INSERT])
+        connection.execute(insert(Question), rows[start : start + ROWS_PER_INSERT])
     return [row["id"] for row in rows]
 
 
@@ -113,33 +111,33 @@ _NEXT_QUESTIONS = text(
 )
 
 
-def admit(session: Session, lane: str, most_under_way: int) -> list[Message]:
+def admit(connection: Connection, lane: str, most_under_way: int) -> list[Message]:
     """Let questions in until `most_under_way` of the lane are; the messages are to be sent after the commit.
 
     Returns nothing where another process admits at this moment.
     """
-    if not session.scalar(select(func.pg_try_advisory_xact_lock(ADMISSION_LOCK))):
+    if not connection.scalar(select(func.pg_try_advisory_xact_lock(ADMISSION_LOCK))):
         return []
-    ids = session.scalars(_NEXT_QUESTIONS, {"lane": lane, "most": most_under_way}).all()
-    return _start(session, ids) if ids else []
+    ids = connection.scalars(_NEXT_QUESTIONS, {"lane": lane, "most": most_under_way}).all()
+    return _start(connection, ids) if ids else []
 
 
-def _start(session: Session, ids: Sequence[UUID]) -> list[Message]:
+def _start(connection: Connection, ids: Sequence[UUID]) -> list[Message]:
     started = (
         update(Question)
         .where(Question.id.in_(ids))
         .values(state="running", admitted_at=func.coalesce(Question.admitted_at, func.clock_timestamp()))
         .returning(Question.id, Question.custom_id, Question.text, Question.strategy, Question.lane)
     )
-    questions = session.execute(started, execution_options=WITHOUT_SYNC).all()
-    runs = _root_runs(session, {row.id: (row.text, row.strategy) for row in questions})
+    questions = connection.execute(started).all()
+    runs = _root_runs(connection, {row.id: (row.text, row.strategy) for row in questions})
     return [
         Message(run_task_name(row.strategy, "start"), runs[row.id], row.lane, label_of(row.custom_id, row.text))
         for row in questions
     ]
 
 
-def _root_runs(session: Session, questions: dict[UUID, tuple[str, str]]) -> dict[UUID, UUID]:
+def _root_runs(connection: Connection, questions: dict[UUID, tuple[str, str]]) -> dict[UUID, UUID]:
     """The root runs of questions: new ones, or those of an earlier try made ready again."""
     statement = insert(Run).values(enqueued_at=func.clock_timestamp())
     again = {
@@ -164,24 +162,24 @@ def _root_runs(session: Session, questions: dict[UUID, tuple[str, str]]) -> dict
         }
         for question_id, (asked, strategy) in questions.items()
     ]
-    return {row.question_id: row.id for row in session.execute(statement, rows)}
+    return {row.question_id: row.id for row in connection.execute(statement, rows)}
 
 
-def request_cancel(session: Session, batch_id: UUID) -> int:
+def request_cancel(connection: Connection, batch_id: UUID) -> int:
     """Ask for the end of a batch. What is queued ends at once, what runs ends before its next effect."""
-    session.execute(update(Batch).where(Batch.id == batch_id).values(cancel_requested=True))
+    connection.execute(update(Batch).where(Batch.id == batch_id).values(cancel_requested=True))
     open_questions = update(Question).where(Question.batch_id == batch_id, Question.state != "ended")
-    session.execute(open_questions.values(cancel_requested=True), execution_options=WITHOUT_SYNC)
+    connection.execute(open_questions.values(cancel_requested=True))
     queued = (
         update(Question)
         .where(Question.batch_id == batch_id, Question.state == "queued")
         .values(state="ended", outcome="cancelled", ended_at=func.clock_timestamp())
         .returning(Question.id)
     )
-    return len(session.scalars(queued, execution_options=WITHOUT_SYNC).all())
+    return len(connection.scalars(queued).all())
 
 
-def retry(session: Session, batch_id: UUID | None, question_id: UUID | None, outcomes: Sequence[str]) -> int:
+def retry(connection: Connection, batch_id: UUID | None, question_id: UUID | None, outcomes: Sequence[str]) -> int:
     """Queue ended questions again. Their journals stay, so that only what failed or is missing is done.
 
     Steps that failed lose their place in the journal but keep the record of their failures.
@@ -200,14 +198,13 @@ def retry(session: Session, batch_id: UUID | None, question_id: UUID | None, out
         )
         .returning(Question.id)
     )
-    ids = session.scalars(statement, execution_options=WITHOUT_SYNC).all()
+    ids = connection.scalars(statement).all()
     if ids:
         runs = select(Run.id).where(Run.question_id.in_(ids))
         failed = update(Step).where(Step.run_id.in_(runs), Step.state == "failed")
-        session.execute(failed.values(state="waiting", reply=null()), execution_options=WITHOUT_SYNC)
+        connection.execute(failed.values(state="waiting", reply=null()))
         batches = select(Question.batch_id).where(Question.id.in_(ids))
-        session.execute(
+        connection.execute(
             update(Batch).where(Batch.id.in_(batches)).values(ended_at=null(), cancel_requested=False),
-            execution_options=WITHOUT_SYNC,
         )
     return len(ids)

@@ -9,23 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, null, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Connection, func, null, or_, select, update
 
 from burnish.store.messages import RESEND_STEP, Message, label_of
 from burnish.store.models import Batch, Question, Run, Step
-from burnish.store.session import WITHOUT_SYNC
 
 RECONCILER_LOCK = 7_266_002
 MOST_SENT_AT_ONCE = 500
 
 
-def is_leader(session: Session) -> bool:
-    """Whether this session holds the reconciler's lock, which it keeps until its connection ends."""
-    return bool(session.scalar(select(func.pg_try_advisory_lock(RECONCILER_LOCK))))
+def is_leader(connection: Connection) -> bool:
+    """Whether this connection holds the reconciler's lock, which it keeps until its connection ends."""
+    return bool(connection.scalar(select(func.pg_try_advisory_lock(RECONCILER_LOCK))))
 
 
-def free_expired(session: Session) -> int:
+def free_expired(connection: Connection) -> int:
     """Make work whose lease ran out ready again; it counts as never sent. A row being written to is not lost yet."""
     freed = 0
     for row in (Run, Step):
@@ -40,22 +38,22 @@ def free_expired(session: Session) -> int:
             .values(state="ready", lease_token=null(), lease_until=null(), enqueued_at=null())
             .returning(row.id)
         )
-        freed += len(session.scalars(statement, execution_options=WITHOUT_SYNC).all())
+        freed += len(connection.scalars(statement).all())
     return freed
 
 
-def forget_sent(session: Session) -> None:
+def forget_sent(connection: Connection) -> None:
     """Count all ready work as never sent: the broker has lost its data."""
     for row in (Run, Step):
-        session.execute(update(row).where(row.state == "ready").values(enqueued_at=null()))
+        connection.execute(update(row).where(row.state == "ready").values(enqueued_at=null()))
 
 
-def take_unsent(session: Session, lane: str, older_than_seconds: float) -> list[Message]:
+def take_unsent(connection: Connection, lane: str, older_than_seconds: float) -> list[Message]:
     """The messages for ready work of a lane that was never sent, or was sent so long ago."""
-    return [*_unsent_runs(session, lane, older_than_seconds), *_unsent_steps(session, lane, older_than_seconds)]
+    return [*_unsent_runs(connection, lane, older_than_seconds), *_unsent_steps(connection, lane, older_than_seconds)]
 
 
-def _unsent_runs(session: Session, lane: str, seconds: float) -> list[Message]:
+def _unsent_runs(connection: Connection, lane: str, seconds: float) -> list[Message]:
     due = (
         select(Run.id, Run.task_name, Question.custom_id, Run.text)
         .join(Question, Question.id == Run.question_id)
@@ -63,12 +61,12 @@ def _unsent_runs(session: Session, lane: str, seconds: float) -> list[Message]:
         .limit(MOST_SENT_AT_ONCE)
         .with_for_update(of=Run, skip_locked=True)
     )
-    rows = session.execute(due).all()
-    _mark_sent(session, Run, [row.id for row in rows])
+    rows = connection.execute(due).all()
+    _mark_sent(connection, Run, [row.id for row in rows])
     return [Message(row.task_name, row.id, lane, label_of(row.custom_id, row.text)) for row in rows]
 
 
-def _unsent_steps(session: Session, lane: str, seconds: float) -> list[Message]:
+def _unsent_steps(connection: Connection, lane: str, seconds: float) -> list[Message]:
     due = (
         select(Step.id, Question.custom_id, Run.text)
         .join(Run, Run.id == Step.run_id)
@@ -77,8 +75,8 @@ def _unsent_steps(session: Session, lane: str, seconds: float) -> list[Message]:
         .limit(MOST_SENT_AT_ONCE)
         .with_for_update(of=Step, skip_locked=True)
     )
-    rows = session.execute(due).all()
-    _mark_sent(session, Step, [row.id for row in rows])
+    rows = connection.execute(due).all()
+    _mark_sent(connection, Step, [row.id for row in rows])
     return [Message(RESEND_STEP, row.id, lane, label_of(row.custom_id, row.text)) for row in rows]
 
 
@@ -87,23 +85,22 @@ def _is_due(row: type[Run | Step], seconds: float) -> ColumnElement[bool]:
     return or_(row.enqueued_at.is_(None), age > func.make_interval(0, 0, 0, 0, 0, 0, seconds))
 
 
-def _mark_sent(session: Session, row: type[Run | Step], ids: Sequence[UUID]) -> None:
+def _mark_sent(connection: Connection, row: type[Run | Step], ids: Sequence[UUID]) -> None:
     if ids:
-        session.execute(
+        connection.execute(
             update(row).where(row.id.in_(ids)).values(enqueued_at=func.clock_timestamp()),
-            execution_options=WITHOUT_SYNC,
         )
 
 
-def end_batches(session: Session) -> None:
+def end_batches(connection: Connection) -> None:
     """Close the batches whose last question has ended.
 
     They are locked before their questions are looked at: a single statement would judge a batch that is just being
     tried again by the questions as they were before, and close it over the queued ones.
     """
     seen = select(Batch.id).where(Batch.ended_at.is_(None)).with_for_update(skip_locked=True)
-    held = session.scalars(seen).all()
+    held = connection.scalars(seen).all()
     if held:
         is_open = select(Question.id).where(Question.batch_id == Batch.id, Question.state != "ended").exists()
         ended = update(Batch).where(Batch.id.in_(held), ~is_open).values(ended_at=func.clock_timestamp())
-        session.execute(ended, execution_options=WITHOUT_SYNC)
+        connection.execute(ended)

@@ -27,8 +27,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import TextClause, text
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, TextClause, text
 
 from burnish.store.vector_index import vector_condition, vector_expression
 
@@ -155,20 +154,20 @@ _SHOW = text(
 )
 
 
-def prepare_search(session: Session, collection_id: UUID) -> CollectionFacts | None:
+def prepare_search(connection: Connection, collection_id: UUID) -> CollectionFacts | None:
     """Set the transaction up for searching; None where there is no such collection."""
-    row = session.execute(_PREPARE, {"collection_id": collection_id, "ef_search": str(EF_SEARCH)}).one_or_none()
+    row = connection.execute(_PREPARE, {"collection_id": collection_id, "ef_search": str(EF_SEARCH)}).one_or_none()
     return CollectionFacts(*row[:5]) if row else None
 
 
 def nearest_chunks(
-    session: Session, collection: CollectionFacts, vectors: Sequence[str], depth: int
+    connection: Connection, collection: CollectionFacts, vectors: Sequence[str], depth: int
 ) -> list[list[UUID]]:
     """For each vector (a pgvector literal), the ids of the `depth` nearest chunks, nearest first."""
     if not vectors:
         return []
     statement = nearest_statement(collection.dimension, depth, exact=collection.chunk_count <= EXACT_UP_TO)
-    found = session.execute(statement, {"collection_id": collection.id, "vectors": list(vectors)})
+    found = connection.execute(statement, {"collection_id": collection.id, "vectors": list(vectors)})
     return _by_position(found, len(vectors))
 
 
@@ -197,12 +196,12 @@ def nearest_statement(dimension: int, depth: int, *, exact: bool) -> TextClause:
 
 
 def chunks_with_words(
-    session: Session, collection_id: UUID, queries: Sequence[WordQuery], positions: int, depth: int
+    connection: Connection, collection_id: UUID, queries: Sequence[WordQuery], positions: int, depth: int
 ) -> list[list[UUID]]:
     """For each position below `positions`, the ids of the `depth` best chunks by BM25, best first."""
     if not queries:
         return [[] for _ in range(positions)]
-    found = session.execute(
+    found = connection.execute(
         _WORDS,
         {
             "collection_id": collection_id,
@@ -219,9 +218,9 @@ def chunks_with_words(
     return _by_position(found, positions)
 
 
-def show_chunks(session: Session, ids: Sequence[UUID]) -> dict[UUID, FoundChunk]:
+def show_chunks(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, FoundChunk]:
     """The chunks with these ids; one that was deleted meanwhile is missing."""
-    return {row.id: FoundChunk(*row) for row in session.execute(_SHOW, {"ids": list(ids)})}
+    return {row.id: FoundChunk(*row) for row in connection.execute(_SHOW, {"ids": list(ids)})}
 
 
 def _by_position(rows: Iterable[Any], positions: int) -> list[list[UUID]]:

@@ -13,9 +13,8 @@ from typing import Any, cast
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import Connection, Row, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
 from uuid_utils.compat import uuid7
 
 from burnish.store.models import Chunk, Collection, Document
@@ -93,23 +92,23 @@ _INDEX_EXISTS = text("SELECT to_regclass(:name) IS NOT NULL")
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
 
 
-def ensure_collection(session: Session, name: str, embedding_model: str, dimension: int) -> Collection:
+def ensure_collection(connection: Connection, name: str, embedding_model: str, dimension: int) -> Row[Any]:
     """The collection of this name, made if there is none, with an index for its vectors."""
-    found = find_collection(session, name)
+    found = find_collection(connection, name)
     if found is not None:
         return found
-    _ensure_index(session, dimension)
+    _ensure_index(connection, dimension)
     values = {"id": uuid7(), "name": name, "embedding_model": embedding_model, "dimension": dimension}
-    session.execute(insert(Collection).values(values).on_conflict_do_nothing(index_elements=["name"]))
-    return session.scalars(select(Collection).where(Collection.name == name)).one()
+    connection.execute(insert(Collection).values(values).on_conflict_do_nothing(index_elements=["name"]))
+    return connection.execute(select(Collection).where(Collection.name == name)).one()
 
 
-def find_collection(session: Session, name: str) -> Collection | None:
-    return session.scalars(select(Collection).where(Collection.name == name)).one_or_none()
+def find_collection(connection: Connection, name: str) -> Row[Any] | None:
+    return connection.execute(select(Collection).where(Collection.name == name)).one_or_none()
 
 
 def stored_documents(
-    session: Session, collection_id: UUID, external_ids: Iterable[str], *, for_update: bool = False
+    connection: Connection, collection_id: UUID, external_ids: Iterable[str], *, for_update: bool = False
 ) -> dict[str, StoredDocument]:
     """What is stored under these external ids; `for_update` locks the rows, in their order."""
     wanted = (
@@ -117,54 +116,54 @@ def stored_documents(
         .where(Document.collection_id == collection_id, Document.external_id.in_(sorted(external_ids)))
         .order_by(Document.external_id)
     )
-    rows = session.execute(wanted.with_for_update() if for_update else wanted)
+    rows = connection.execute(wanted.with_for_update() if for_update else wanted)
     return {external_id: StoredDocument(document_id, content_hash) for external_id, document_id, content_hash in rows}
 
 
-def lock_collection(session: Session, collection_id: UUID) -> None:
+def lock_collection(connection: Connection, collection_id: UUID) -> None:
     """Be the one writer of the collection until the transaction ends."""
-    session.execute(_LOCK, {"name": f"burnish.collection.{collection_id}"})
+    connection.execute(_LOCK, {"name": f"burnish.collection.{collection_id}"})
 
 
 def write_documents(
-    session: Session, collection_id: UUID, documents: Sequence[NewDocument], stored: Mapping[str, StoredDocument]
+    connection: Connection, collection_id: UUID, documents: Sequence[NewDocument], stored: Mapping[str, StoredDocument]
 ) -> None:
     """Store the documents in place of `stored`, those of their external ids that exist; the caller holds the lock."""
     if not documents:
         return
     kept = [stored[document.external_id].id for document in documents if document.external_id in stored]
-    _remove_chunks(session, collection_id, kept)
+    _remove_chunks(connection, collection_id, kept)
     ids = [stored[each.external_id].id if each.external_id in stored else uuid7() for each in documents]
-    _upsert(session, collection_id, documents, ids)
-    _copy_chunks(session, collection_id, zip(ids, documents, strict=True))
-    session.execute(_COUNT_LEXEMES, {"collection_id": collection_id, "document_ids": ids})
+    _upsert(connection, collection_id, documents, ids)
+    _copy_chunks(connection, collection_id, zip(ids, documents, strict=True))
+    connection.execute(_COUNT_LEXEMES, {"collection_id": collection_id, "document_ids": ids})
     chunks = [chunk for document in documents for chunk in document.chunks]
-    _add_to_counts(session, collection_id, len(chunks), sum(chunk.word_count for chunk in chunks))
+    _add_to_counts(connection, collection_id, len(chunks), sum(chunk.word_count for chunk in chunks))
 
 
-def remove_documents(session: Session, collection_id: UUID, document_ids: Sequence[UUID]) -> None:
+def remove_documents(connection: Connection, collection_id: UUID, document_ids: Sequence[UUID]) -> None:
     """Delete the documents with their chunks and counts; the caller holds the lock."""
-    _remove_chunks(session, collection_id, document_ids)
-    session.execute(delete(Document).where(Document.id.in_(document_ids)))
+    _remove_chunks(connection, collection_id, document_ids)
+    connection.execute(delete(Document).where(Document.id.in_(document_ids)))
 
 
-def _ensure_index(session: Session, dimension: int) -> None:
+def _ensure_index(connection: Connection, dimension: int) -> None:
     """Making an index waits for all writers, so it is made only where it is missing, and by one at a time."""
-    session.execute(_LOCK, {"name": f"burnish.vector_index.{dimension}"})
-    if not session.scalar(_INDEX_EXISTS, {"name": f"{INDEX_PREFIX}{dimension}_idx"}):
-        ensure_vector_index(session.connection(), dimension)
+    connection.execute(_LOCK, {"name": f"burnish.vector_index.{dimension}"})
+    if not connection.scalar(_INDEX_EXISTS, {"name": f"{INDEX_PREFIX}{dimension}_idx"}):
+        ensure_vector_index(connection, dimension)
 
 
-def _remove_chunks(session: Session, collection_id: UUID, document_ids: Sequence[UUID]) -> None:
+def _remove_chunks(connection: Connection, collection_id: UUID, document_ids: Sequence[UUID]) -> None:
     if not document_ids:
         return
-    session.execute(_FORGET_LEXEMES, {"collection_id": collection_id, "document_ids": list(document_ids)})
+    connection.execute(_FORGET_LEXEMES, {"collection_id": collection_id, "document_ids": list(document_ids)})
     gone = delete(Chunk).where(Chunk.document_id.in_(document_ids)).returning(Chunk.word_count).cte("gone")
-    chunks, words = session.execute(select(func.count(), func.coalesce(func.sum(gone.c.word_count), 0))).one()
-    _add_to_counts(session, collection_id, -chunks, -words)
+    chunks, words = connection.execute(select(func.count(), func.coalesce(func.sum(gone.c.word_count), 0))).one()
+    _add_to_counts(connection, collection_id, -chunks, -words)
 
 
-def _upsert(session: Session, collection_id: UUID, documents: Sequence[NewDocument], ids: Sequence[UUID]) -> None:
+def _upsert(connection: Connection, collection_id: UUID, documents: Sequence[NewDocument], ids: Sequence[UUID]) -> None:
     rows = [
         {
             "id": document_id,
@@ -182,7 +181,7 @@ def _upsert(session: Session, collection_id: UUID, documents: Sequence[NewDocume
     ]
     new = insert(Document)
     replaced = {name: new.excluded[name] for name in rows[0] if name not in ("id", "collection_id", "external_id")}
-    session.execute(
+    connection.execute(
         new.on_conflict_do_update(
             index_elements=["collection_id", "external_id"], set_={**replaced, "updated_at": func.now()}
         ),
@@ -190,18 +189,17 @@ def _upsert(session: Session, collection_id: UUID, documents: Sequence[NewDocume
     )
 
 
-def _copy_chunks(session: Session, collection_id: UUID, documents: Iterable[tuple[UUID, NewDocument]]) -> None:
-    connection = cast("psycopg.Connection[Any]", session.connection().connection.driver_connection)
-    with connection.cursor() as cursor, cursor.copy(f"COPY chunks ({_CHUNK_COLUMNS}) FROM STDIN") as copy:
+def _copy_chunks(connection: Connection, collection_id: UUID, documents: Iterable[tuple[UUID, NewDocument]]) -> None:
+    driver = cast("psycopg.Connection[Any]", connection.connection.driver_connection)
+    with driver.cursor() as cursor, cursor.copy(f"COPY chunks ({_CHUNK_COLUMNS}) FROM STDIN") as copy:
         for document_id, document in documents:
             for chunk in document.chunks:
                 copy.write_row((uuid7(), collection_id, document_id, *astuple(chunk)))
 
 
-def _add_to_counts(session: Session, collection_id: UUID, chunks: int, words: int) -> None:
-    session.execute(
+def _add_to_counts(connection: Connection, collection_id: UUID, chunks: int, words: int) -> None:
+    connection.execute(
         update(Collection)
         .where(Collection.id == collection_id)
         .values(chunk_count=Collection.chunk_count + chunks, word_count=Collection.word_count + words),
-        execution_options={"synchronize_session": False},
     )

@@ -10,11 +10,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from sqlalchemy import inspect, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Select, inspect, select
 
 from burnish.store.models import (
     HypotheticalDocumentRow,
@@ -24,6 +23,8 @@ from burnish.store.models import (
     Step,
     SubAnswerRow,
 )
+
+T = TypeVar("T")
 
 _AUDIT_TABLES: Mapping[str, type[RefinementStepRow | SubAnswerRow | HypotheticalDocumentRow]] = {
     "refinement_step": RefinementStepRow,
@@ -94,40 +95,45 @@ class _Rows:
     children: Mapping[UUID, Run]
 
 
-def read_trail(session: Session, question_id: UUID) -> RunTrail | None:
+def read_trail(connection: Connection, question_id: UUID) -> RunTrail | None:
     """The question's run with all that is below it; None where it has not begun."""
-    runs = session.scalars(select(Run).where(Run.question_id == question_id)).all()
+    runs = _read(connection, select(Run).where(Run.question_id == question_id))
     root = next((run for run in runs if run.parent_step_id is None), None)
     if root is None:
         return None
     rows = _Rows(
-        steps=_steps(session, question_id),
-        calls=_calls(session, question_id),
-        records=_records(session, question_id),
+        steps=_steps(connection, question_id),
+        calls=_calls(connection, question_id),
+        records=_records(connection, question_id),
         children={run.parent_step_id: run for run in runs if run.parent_step_id},
     )
     return _run_trail(root, rows)
 
 
-def _steps(session: Session, question_id: UUID) -> Mapping[UUID, Sequence[Step]]:
+def _read(connection: Connection, statement: Select[T]) -> Sequence[T]:
+    """Rows of a table. They have the attributes of its class, without being objects that anything keeps track of."""
+    return cast("Sequence[T]", connection.execute(statement).all())
+
+
+def _steps(connection: Connection, question_id: UUID) -> Mapping[UUID, Sequence[Step]]:
     statement = select(Step).join(Run, Run.id == Step.run_id).where(Run.question_id == question_id)
     found: defaultdict[UUID, list[Step]] = defaultdict(list)
-    for step in session.scalars(statement.order_by(Step.position, Step.id)):
+    for step in _read(connection, statement.order_by(Step.position, Step.id)):
         found[step.run_id].append(step)
     return found
 
 
-def _calls(session: Session, question_id: UUID) -> Mapping[UUID, CallTrail]:
+def _calls(connection: Connection, question_id: UUID) -> Mapping[UUID, CallTrail]:
     statement = select(LLMCall).where(LLMCall.question_id == question_id)
-    return {call.step_id: _call_trail(call) for call in session.scalars(statement)}
+    return {call.step_id: _call_trail(call) for call in _read(connection, statement)}
 
 
-def _records(session: Session, question_id: UUID) -> Mapping[UUID, Sequence[Mapping[str, Any]]]:
+def _records(connection: Connection, question_id: UUID) -> Mapping[UUID, Sequence[Mapping[str, Any]]]:
     found: defaultdict[UUID, list[Mapping[str, Any]]] = defaultdict(list)
     for name, table in _AUDIT_TABLES.items():
         columns = [column.key for column in inspect(table).column_attrs if column.key not in _NOT_CONTENT]
         statement = select(table).join(Run, Run.id == table.run_id).where(Run.question_id == question_id)
-        for row in session.scalars(statement.order_by(table.id)):
+        for row in connection.execute(statement.order_by(table.id)):
             content = {column: getattr(row, column) for column in columns}
             found[row.step_id].append({"type": name, **content})
     return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Engine
+
 from burnish.settings import EMBEDDED_EMBEDDING_MODEL, Settings
-from burnish.store.session import Sessions
 from burnish.world.embeddings import EmbeddedE5, Embedder
 from burnish.world.gate import Gate, LocalGate, SharedGate, Slots
 from burnish.world.language_model import LanguageModel
@@ -13,10 +14,10 @@ from burnish.world.providers import ModelOptions
 from burnish.world.remote_embeddings import RemoteEmbedder
 
 
-def world_from(settings: Settings, sessions: Sessions) -> World:
+def world_from(settings: Settings, database: Engine) -> World:
     """The world that the settings describe. Nothing is loaded or called before it is needed."""
     loop = LoopThread()
-    return World(sessions, embedder_from(settings, loop), language_model_from(settings, loop))
+    return World(database, embedder_from(settings, loop), language_model_from(settings, loop))
 
 
 def language_model_from(settings: Settings, loop: LoopThread) -> LanguageModel:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from sqlalchemy import Engine
+
 from burnish.errors import InvalidInput, NotFound
 from burnish.store.search_index import (
     NewChunk,
@@ -25,7 +27,6 @@ from burnish.store.search_index import (
     stored_documents,
     write_documents,
 )
-from burnish.store.session import Sessions
 from burnish.text.chunking import Chunk, split
 from burnish.text.language import detect_language, search_config
 from burnish.text.normalise import clean, fold, words
@@ -59,7 +60,7 @@ class IngestReport:
 
 
 def ingest(
-    sessions: Sessions,
+    database: Engine,
     embedder: Embedder,
     collection: str,
     documents: Iterable[Document | UnreadableFile],
@@ -73,35 +74,35 @@ def ingest(
     Raises DimensionMismatch where the collection was embedded by another model, or the model breaks its promise; what
     the embedder raises passes through. Groups written before stay.
     """
-    collection_id = _open(sessions, embedder, collection)
+    collection_id = _open(database, embedder, collection)
     report = IngestReport()
     for group in _groups(documents):
-        report += _ingest_group(sessions, embedder, collection_id, group, cutting)
+        report += _ingest_group(database, embedder, collection_id, group, cutting)
         if on_progress is not None:
             on_progress(report)
     return report
 
 
-def delete_documents(sessions: Sessions, collection: str, document_ids: Iterable[str]) -> int:
+def delete_documents(database: Engine, collection: str, document_ids: Iterable[str]) -> int:
     """Delete documents by the ids they were ingested under, and say how many there were.
 
     Raises NotFound where there is no such collection.
     """
-    with sessions.begin() as session:
-        found = find_collection(session, collection)
+    with database.begin() as connection:
+        found = find_collection(connection, collection)
         if found is None:
             raise NotFound(f"there is no collection {collection!r}")
-        lock_collection(session, found.id)
-        stored = stored_documents(session, found.id, document_ids, for_update=True)
-        remove_documents(session, found.id, [each.id for each in stored.values()])
+        lock_collection(connection, found.id)
+        stored = stored_documents(connection, found.id, document_ids, for_update=True)
+        remove_documents(connection, found.id, [each.id for each in stored.values()])
     return len(stored)
 
 
-def _open(sessions: Sessions, embedder: Embedder, name: str) -> UUID:
+def _open(database: Engine, embedder: Embedder, name: str) -> UUID:
     if not name.strip() or name != clean(name) or len(name) > MAX_ID_CHARACTERS:
         raise InvalidInput(f"a collection's name must be a text of 1 to {MAX_ID_CHARACTERS} printable characters")
-    with sessions.begin() as session:
-        found = ensure_collection(session, name, embedder.model, embedder.dimension)
+    with database.begin() as connection:
+        found = ensure_collection(connection, name, embedder.model, embedder.dimension)
         check_collection(name, found.embedding_model, found.dimension, embedder)
         return found.id
 
@@ -125,7 +126,7 @@ def _groups(documents: Iterable[Document | UnreadableFile]) -> Iterator[list[Doc
 
 
 def _ingest_group(
-    sessions: Sessions,
+    database: Engine,
     embedder: Embedder,
     collection_id: UUID,
     group: Sequence[Document | UnreadableFile],
@@ -133,8 +134,8 @@ def _ingest_group(
 ) -> IngestReport:
     usable, failed = sift(group)
     hashes = {each.document_id: content_hash(each, cutting) for each in usable}
-    with sessions.begin() as session:
-        stored = stored_documents(session, collection_id, hashes)
+    with database.begin() as connection:
+        stored = stored_documents(connection, collection_id, hashes)
     changed = [
         document
         for document in usable
@@ -143,7 +144,7 @@ def _ingest_group(
     ]
     prepared = _prepare(embedder, changed, hashes, cutting)
     report = IngestReport(unchanged=len(usable) - len(changed), failed=failed)
-    return report + _write(sessions, collection_id, prepared) if prepared else report
+    return report + _write(database, collection_id, prepared) if prepared else report
 
 
 def _prepare(
@@ -209,19 +210,19 @@ def _embed(embedder: Embedder, chunks: Sequence[tuple[str, NewChunk]]) -> list[s
     return literals
 
 
-def _write(sessions: Sessions, collection_id: UUID, documents: Sequence[NewDocument]) -> IngestReport:
+def _write(database: Engine, collection_id: UUID, documents: Sequence[NewDocument]) -> IngestReport:
     """Store what is still news once we hold the lock: someone else may have stored the same meanwhile."""
-    with sessions.begin() as session:
-        lock_collection(session, collection_id)
+    with database.begin() as connection:
+        lock_collection(connection, collection_id)
         stored = stored_documents(
-            session, collection_id, [document.external_id for document in documents], for_update=True
+            connection, collection_id, [document.external_id for document in documents], for_update=True
         )
         news = [
             document
             for document in documents
             if document.external_id not in stored or stored[document.external_id].content_hash != document.content_hash
         ]
-        write_documents(session, collection_id, news, stored)
+        write_documents(connection, collection_id, news, stored)
     updated = sum(document.external_id in stored for document in news)
     return IngestReport(
         added=len(news) - updated,

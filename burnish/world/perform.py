@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import Engine
+
 from burnish.effects import Ask, Retrieve
 from burnish.errors import BurnishError, EffectFailed, RetrievalFailed
 from burnish.results import Call
 from burnish.store.journal import Scope
-from burnish.store.session import Sessions
 from burnish.world.embeddings import Embedder
 from burnish.world.language_model import LanguageModel
 from burnish.world.retrieval import search
@@ -17,8 +18,8 @@ from burnish.world.retrieval import search
 class World:
     """What a process needs to perform effects: the database, an embedding model and a language model."""
 
-    def __init__(self, sessions: Sessions, embedder: Embedder, model: LanguageModel) -> None:
-        self.sessions = sessions
+    def __init__(self, database: Engine, embedder: Embedder, model: LanguageModel) -> None:
+        self.database = database
         self.embedder = embedder
         self.model = model
 
@@ -27,8 +28,7 @@ class World:
         if isinstance(effect, Ask):
             return self.model.complete(effect, scope.lane)
         try:
-            with self.sessions.begin() as session:
-                return search(session, self.embedder, scope.collection_id, effect), None
+            return search(self.database, self.embedder, scope.collection_id, effect), None
         except EffectFailed:
             raise
         except BurnishError as error:

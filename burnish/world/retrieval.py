@@ -20,13 +20,13 @@ in a language that it does not know: fused in, its chance hits push the right on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from burnish.effects import Retrieve, SearchQuery
 from burnish.errors import NotFound, RetrievalFailed
@@ -67,28 +67,49 @@ class _Query:
     language: str
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A request whose queries are cleaned and embedded. vectors: by the query's position."""
+
+    request: Retrieve
+    queries: Sequence[_Query]
+    vectors: Mapping[int, Vectors]
+    voices: Voices
+
+
 def search(
-    session: Session, embedder: Embedder, collection_id: UUID, request: Retrieve, *, voices: Voices = ALL_VOICES
+    database: Engine, embedder: Embedder, collection_id: UUID, request: Retrieve, *, voices: Voices = ALL_VOICES
 ) -> tuple[Passage, ...]:
     """The passages that the request asks for, best first; none where nothing is found. A text is shown once.
 
-    The queries are embedded before the session is used, so that no transaction waits for a model. It is only read from.
     Raises NotFound for an unknown collection, DimensionMismatch where it was embedded by another model, RetrievalFailed
     where the database does not answer, and what the embedder raises.
     """
-    understood = [_understood(query) for query in request.queries]
-    queries = [query for query in understood if query.text]
-    vectors = _embedded(embedder, queries) if voices.vectors else {}
+    prepared = prepare(embedder, request, voices=voices)  # first: no connection is held while a model is waited for
     try:
-        facts = prepare_search(session, collection_id)
-        if facts is None:
-            raise NotFound(f"there is no collection {collection_id}")
-        check_collection(facts.name, facts.embedding_model, facts.dimension, embedder)
-        ranked = _ranked(session, facts, queries, vectors, request, voices)
-        is_single = request.combine == "mean" or len(queries) == 1
-        return _passages(session, ranked, min(request.limit, request.top_k) if is_single else request.limit)
+        with database.begin() as connection:
+            return find(connection, embedder, collection_id, prepared)
     except SQLAlchemyError as error:
         raise RetrievalFailed(f"the search in Postgres failed ({type(error).__name__})") from error
+
+
+def prepare(embedder: Embedder, request: Retrieve, *, voices: Voices = ALL_VOICES) -> Prepared:
+    """All of a search that needs no database."""
+    understood = [_understood(query) for query in request.queries]
+    queries = [query for query in understood if query.text]
+    return Prepared(request, queries, _embedded(embedder, queries) if voices.vectors else {}, voices)
+
+
+def find(connection: Connection, embedder: Embedder, collection_id: UUID, prepared: Prepared) -> tuple[Passage, ...]:
+    """All of a search that needs the database, in the caller's transaction."""
+    facts = prepare_search(connection, collection_id)
+    if facts is None:
+        raise NotFound(f"there is no collection {collection_id}")
+    check_collection(facts.name, facts.embedding_model, facts.dimension, embedder)
+    ranked = _ranked(connection, facts, prepared)
+    request = prepared.request
+    is_single = request.combine == "mean" or len(prepared.queries) == 1
+    return _passages(connection, ranked, min(request.limit, request.top_k) if is_single else request.limit)
 
 
 def _understood(query: SearchQuery) -> _Query:
@@ -112,22 +133,16 @@ def _embedded(embedder: Embedder, queries: Sequence[_Query]) -> dict[int, Vector
     return vectors
 
 
-def _ranked(
-    session: Session,
-    collection: CollectionFacts,
-    queries: Sequence[_Query],
-    vectors: dict[int, Vectors],
-    request: Retrieve,
-    voices: Voices,
-) -> list[tuple[UUID, float]]:
+def _ranked(connection: Connection, collection: CollectionFacts, prepared: Prepared) -> list[tuple[UUID, float]]:
+    request, queries, vectors = prepared.request, prepared.queries, prepared.vectors
     depth = max(DEPTH, request.top_k)
-    asked = _word_queries(queries) if voices.words else []
-    by_words = chunks_with_words(session, collection.id, asked, len(queries), depth)
+    asked = _word_queries(queries) if prepared.voices.words else []
+    by_words = chunks_with_words(connection, collection.id, asked, len(queries), depth)
     if request.combine == "mean":
         mean = [vector_literal(np.mean(list(vectors.values()), axis=0))] if vectors else []
-        return reciprocal_rank_fusion([*nearest_chunks(session, collection, mean, depth), *by_words])
+        return reciprocal_rank_fusion([*nearest_chunks(connection, collection, mean, depth), *by_words])
     literals = [vector_literal(vector) for vector in vectors.values()]
-    nearest = dict(zip(vectors, nearest_chunks(session, collection, literals, depth), strict=True))
+    nearest = dict(zip(vectors, nearest_chunks(connection, collection, literals, depth), strict=True))
     singles = [reciprocal_rank_fusion([nearest.get(n, []), by_words[n]]) for n in range(len(queries))]
     return singles[0] if len(singles) == 1 else _merged(queries, singles, request)
 
@@ -161,12 +176,12 @@ def _merged(
     return [*first, *(scored for scored in fused if scored[0] not in placed)]
 
 
-def _passages(session: Session, ranked: Sequence[tuple[UUID, float]], wanted: int) -> tuple[Passage, ...]:
+def _passages(connection: Connection, ranked: Sequence[tuple[UUID, float]], wanted: int) -> tuple[Passage, ...]:
     """The first `wanted` that say different things, best first."""
     passages: dict[str, Passage] = {}
     for start in range(0, len(ranked), 2 * wanted):
         block = ranked[start : start + 2 * wanted]
-        chunks = show_chunks(session, [chunk_id for chunk_id, _ in block])
+        chunks = show_chunks(connection, [chunk_id for chunk_id, _ in block])
         for chunk_id, score in block:
             if len(passages) < wanted and chunk_id in chunks:
                 passages.setdefault(text_hash(chunks[chunk_id].text), _passage(chunks[chunk_id], score))

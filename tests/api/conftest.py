@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import func, select, update
+from sqlalchemy import Engine, func, select, update
 
 from api.app import create_app
 from burnish.results import Answer, Citation, Outcome, Passage
@@ -17,7 +17,6 @@ from burnish.settings import Settings
 from burnish.store import codec
 from burnish.store.models import Batch, Question, Run
 from burnish.store.search_index import ensure_collection
-from burnish.store.session import Sessions
 from burnish.testing import SimulatedModel, simulated_model
 
 PASSAGE = Passage("c1", "rivers.md", "Rivers", "The Danube is 2,850 km long.", 0, 28, "en", 0.5)
@@ -55,10 +54,10 @@ def settings(database_url: str, redis_url: str, model: SimulatedModel) -> Settin
 
 
 @pytest.fixture
-def api(settings: Settings, sessions: Sessions) -> Generator[TestClient]:
+def api(settings: Settings, database: Engine) -> Generator[TestClient]:
     """The API, with an empty collection "default"."""
-    with sessions.begin() as session:
-        ensure_collection(session, "default", "openai/simulated-embedding", 384)
+    with database.begin() as connection:
+        ensure_collection(connection, "default", "openai/simulated-embedding", 384)
     with TestClient(create_app(settings), raise_server_exceptions=False) as client:
         yield client
 
@@ -74,12 +73,12 @@ def submit_lines(api: TestClient, lines: Iterable[Any], **params: Any) -> Any:
     return api.post("/v1/jobs", content=json_lines(lines), params=params, headers=headers)
 
 
-def rows(sessions: Sessions, table: type[Batch | Question | Run] = Question) -> int:
-    with sessions.begin() as session:
-        return session.scalar(select(func.count()).select_from(table)) or 0
+def rows(database: Engine, table: type[Batch | Question | Run] = Question) -> int:
+    with database.begin() as connection:
+        return connection.scalar(select(func.count()).select_from(table)) or 0
 
 
-def end_question(sessions: Sessions, custom_id: str, answer: Answer = ANSWER, error: Any = None) -> UUID:
+def end_question(database: Engine, custom_id: str, answer: Answer = ANSWER, error: Any = None) -> UUID:
     """End a question as a worker would."""
     ended = (
         update(Question)
@@ -89,5 +88,5 @@ def end_question(sessions: Sessions, custom_id: str, answer: Answer = ANSWER, er
         .values(cost_usd=0.25)
         .returning(Question.id)
     )
-    with sessions.begin() as session:
-        return session.scalars(ended).one()
+    with database.begin() as connection:
+        return connection.scalars(ended).one()

@@ -9,24 +9,23 @@ from uuid import uuid4
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 
 from api.answers import wait_wanted
 from burnish.results import Answer, Outcome
 from burnish.settings import Settings
 from burnish.store.models import Question, Run
-from burnish.store.session import Sessions
 from tests.api.conftest import end_question, rows
 
 
-def test_a_question_is_stored_let_in_and_told_where_its_answer_will_stand(api: TestClient, sessions: Sessions) -> None:
+def test_a_question_is_stored_let_in_and_told_where_its_answer_will_stand(api: TestClient, database: Engine) -> None:
     response = api.post("/v1/answers", json={"question": "How long is the Danube?", "metadata": {"by": "me"}})
     assert response.status_code == 202
     assert response.headers["location"] == f"/v1/answers/{response.json()['id']}"
     assert "preference-applied" not in response.headers
-    with sessions.begin() as session:
-        question = session.scalars(select(Question)).one()
-        run = session.scalars(select(Run)).one()
+    with database.begin() as connection:
+        question = connection.execute(select(Question)).one()
+        run = connection.execute(select(Run)).one()
     assert (question.lane, question.state, question.strategy) == ("interactive", "running", "self_irag")
     assert (question.language, question.details, question.config) == ("en", {"by": "me"}, {})
     assert (run.question_id, run.state, run.task_name) == (question.id, "ready", "self_irag.start")
@@ -71,7 +70,7 @@ def test_the_message_of_a_question_is_in_the_interactive_queue(api: TestClient, 
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_a_reason_and_not_stored(
-    api: TestClient, sessions: Sessions, body: Any, code: str
+    api: TestClient, database: Engine, body: Any, code: str
 ) -> None:
     response = api.post("/v1/answers", json=body)
     assert response.status_code == 422
@@ -80,7 +79,7 @@ def test_what_cannot_be_asked_is_refused_with_a_reason_and_not_stored(
     assert problem["errors"][0]["code"] == code
     assert (problem["status"], problem["code"], problem["instance"]) == (422, "invalid_input", "/v1/answers")
     assert problem["detail"]
-    assert rows(sessions) == 0
+    assert rows(database) == 0
 
 
 @pytest.mark.parametrize(
@@ -97,10 +96,10 @@ def test_what_cannot_be_asked_is_refused_with_a_reason_and_not_stored(
         b'{"question": "?", "metadata": {"n": ' + b"1" * 5000 + b"}}",
     ],
 )
-def test_a_body_that_is_no_json_that_can_be_kept_is_refused(api: TestClient, sessions: Sessions, body: bytes) -> None:
+def test_a_body_that_is_no_json_that_can_be_kept_is_refused(api: TestClient, database: Engine, body: bytes) -> None:
     response = api.post("/v1/answers", content=body)
     assert (response.status_code, response.json()["errors"][0]["code"]) == (422, "malformed_json")
-    assert rows(sessions) == 0
+    assert rows(database) == 0
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_read_to_its_end(api: TestClient) -> None:
@@ -108,15 +107,15 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read_to_its_end(api: T
     assert (response.status_code, response.json()["code"]) == (413, "too_large")
 
 
-def test_texts_are_cleaned_of_what_cannot_be_stored(api: TestClient, sessions: Sessions) -> None:
+def test_texts_are_cleaned_of_what_cannot_be_stored(api: TestClient, database: Engine) -> None:
     body = rb'{"question": "How\u0000 long\ud800?", "custom_id": "a\u0000b", "metadata": {"k\u0000": ["\udfff", 1.5]}}'
     assert api.post("/v1/answers", content=body).status_code == 202
-    with sessions.begin() as session:
-        question = session.scalars(select(Question)).one()
+    with database.begin() as connection:
+        question = connection.execute(select(Question)).one()
     assert (question.text, question.custom_id, question.details) == ("How long?", "ab", {"k": ["", 1.5]})
 
 
-def test_an_arabic_question_and_its_gold_are_kept_as_they_are(api: TestClient, sessions: Sessions) -> None:
+def test_an_arabic_question_and_its_gold_are_kept_as_they_are(api: TestClient, database: Engine) -> None:
     asked = api.post(
         "/v1/answers", json={"question": "كم يبلغ طول نهر الدانوب؟", "gold": ["2850 كم"], "topic": "rivers"}
     )
@@ -130,9 +129,9 @@ def test_the_settings_of_the_deployment_lie_below_those_of_a_question(api: TestC
     assert asked["config"] == {"hyde": {"num_hypothetical_docs": 2, "temperature": 0.5}, "max_calls": 50}
 
 
-def test_an_answer_comes_back_with_its_quotes_sources_costs_and_times(api: TestClient, sessions: Sessions) -> None:
+def test_an_answer_comes_back_with_its_quotes_sources_costs_and_times(api: TestClient, database: Engine) -> None:
     asked = api.post("/v1/answers", json={"question": "How long is the Danube?", "custom_id": "q"}).json()
-    end_question(sessions, "q")
+    end_question(database, "q")
     answer = api.get(f"/v1/answers/{asked['id']}").json()
     assert (answer["state"], answer["outcome"], answer["answer"]) == ("ended", "succeeded", "2,850 km")
     assert answer["citations"] == [
@@ -158,11 +157,11 @@ def test_an_answer_comes_back_with_its_quotes_sources_costs_and_times(api: TestC
     assert answer["trace"] == {"iterations": 1}
 
 
-def test_whoever_waits_gets_the_answer_as_soon_as_it_is_there(api: TestClient, sessions: Sessions) -> None:
+def test_whoever_waits_gets_the_answer_as_soon_as_it_is_there(api: TestClient, database: Engine) -> None:
     def end_it_when_it_runs() -> None:
-        while rows(sessions, Run) == 0:
+        while rows(database, Run) == 0:
             stop.wait(0.02)
-        end_question(sessions, "q")
+        end_question(database, "q")
 
     stop = threading.Event()
     worker = threading.Thread(target=end_it_when_it_runs)
@@ -203,18 +202,18 @@ def test_a_wish_to_wait_is_read_and_what_is_not_understood_is_ignored(header: st
     assert wait_wanted(header) == seconds
 
 
-def test_a_failed_question_can_be_asked_again_and_an_answered_one_cannot(api: TestClient, sessions: Sessions) -> None:
+def test_a_failed_question_can_be_asked_again_and_an_answered_one_cannot(api: TestClient, database: Engine) -> None:
     asked = api.post("/v1/answers", json={"question": "How long?", "custom_id": "q"}).json()
     address = f"/v1/answers/{asked['id']}/retry"
     running = api.post(address)
     assert (running.status_code, running.json()["code"]) == (409, "conflict")
     failure = {"type": "LanguageModelUnavailable", "message": "the model does not answer", "retryable": True}
-    end_question(sessions, "q", Answer("no answer", Outcome.FAILED), failure)
+    end_question(database, "q", Answer("no answer", Outcome.FAILED), failure)
     assert api.get(f"/v1/answers/{asked['id']}").json()["error"] == failure
     again = api.post(address)
     assert (again.status_code, again.json()) == (202, {"retried": 1, "job": None})
     assert api.get(f"/v1/answers/{asked['id']}").json()["state"] == "running"
-    end_question(sessions, "q")
+    end_question(database, "q")
     assert api.post(address).status_code == 409
 
 
@@ -227,7 +226,7 @@ def test_an_answer_that_is_not_there_is_not_found(api: TestClient) -> None:
         assert (response.status_code, response.json()["code"]) == (404, "not_found")
 
 
-def test_a_question_that_has_not_begun_has_an_empty_trail(api: TestClient, sessions: Sessions) -> None:
+def test_a_question_that_has_not_begun_has_an_empty_trail(api: TestClient, database: Engine) -> None:
     asked = api.post("/v1/answers", json={"question": "How long?"}).json()
     trail = api.get(f"/v1/answers/{asked['id']}/steps").json()
     assert (trail["answer"]["id"], trail["run"]["steps"], trail["run"]["state"]) == (asked["id"], [], "ready")

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 
 from burnish.settings import Settings
 from burnish.store.models import Collection, Document
-from burnish.store.session import Sessions
 
 RIVERS = {"id": "rivers", "title": "Rivers", "text": "The Danube is 2,850 km long. The Rhine is 1,230 km long."}
 
@@ -19,14 +18,14 @@ def post(api: TestClient, documents: list[Any], collection: str = "default") -> 
     return api.post("/v1/documents", json={"collection": collection, "documents": documents})
 
 
-def test_texts_are_stored_once_and_replaced_when_they_change(api: TestClient, sessions: Sessions) -> None:
+def test_texts_are_stored_once_and_replaced_when_they_change(api: TestClient, database: Engine) -> None:
     first = post(api, [RIVERS, {"id": "hills", "text": "Hills are low.", "metadata": {"year": 2024}}])
     assert first.status_code == 200
     assert first.json() == {"added": 2, "updated": 0, "unchanged": 0, "failed": [], "chunks": 2}
     second = post(api, [RIVERS, {"id": "hills", "text": "Hills are not high."}])
     assert second.json() == {"added": 0, "updated": 1, "unchanged": 1, "failed": [], "chunks": 1}
-    with sessions.begin() as session:
-        titles = session.scalars(select(Document.title).order_by(Document.external_id)).all()
+    with database.begin() as connection:
+        titles = connection.scalars(select(Document.title).order_by(Document.external_id)).all()
     assert titles == ["hills", "Rivers"]
 
 
@@ -39,16 +38,14 @@ def test_what_cannot_be_read_is_listed_and_the_others_are_stored(api: TestClient
     assert all(each["reason"] for each in report["failed"])
 
 
-def test_a_file_is_read_by_its_name_and_a_bad_line_of_it_told_by_its_number(
-    api: TestClient, sessions: Sessions
-) -> None:
+def test_a_file_is_read_by_its_name_and_a_bad_line_of_it_told_by_its_number(api: TestClient, database: Engine) -> None:
     page = b"<html><head><title>Seas</title></head><body><p>The Black Sea is a sea.</p></body></html>"
     assert api.post("/v1/documents", params={"name": "seas.html"}, content=page).json()["added"] == 1
     lines = b'{"id": "a", "text": "Lakes are wet."}\nnonsense\n'
     report = api.post("/v1/documents", params={"name": "lakes.jsonl", "collection": "lakes"}, content=lines).json()
     assert (report["added"], report["failed"][0]["source"]) == (1, "lakes.jsonl:2")
-    with sessions.begin() as session:
-        found = session.execute(
+    with database.begin() as connection:
+        found = connection.execute(
             select(Collection.name, Document.external_id).join(Document, Document.collection_id == Collection.id)
         ).all()
     assert sorted(tuple(row) for row in found) == [("default", "seas.html"), ("lakes", "a")]
@@ -65,13 +62,13 @@ def test_a_file_is_read_by_its_name_and_a_bad_line_of_it_told_by_its_number(
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason_and_makes_no_collection(
-    api: TestClient, sessions: Sessions, name: str, data: bytes
+    api: TestClient, database: Engine, name: str, data: bytes
 ) -> None:
     response = api.post("/v1/documents", params={"name": name, "collection": "new"}, content=data)
     assert response.status_code == 422
     assert response.json()["errors"][0]["code"] == "unreadable_document"
-    with sessions.begin() as session:
-        assert session.scalars(select(Collection.name)).all() == ["default"]
+    with database.begin() as connection:
+        assert connection.scalars(select(Collection.name)).all() == ["default"]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Engine, event
 
 from burnish.client import Client
 from burnish.errors import InvalidInput, NotFound, Unavailable
-from burnish.store.session import Sessions
 from burnish.store.trail import read_trail
 from burnish.testing import SimulatedModel, simulated_model
 from tests.processes import api_server, environment_for, free_port, pipeline
@@ -70,7 +69,7 @@ def records_of(run: Any) -> Counter[str]:
 
 
 def test_questions_asked_over_the_api_run_to_their_end_and_every_answer_has_its_proof(
-    database_url: str, redis_url: str, scripted: SimulatedModel, sessions: Sessions, tmp_path: Path
+    database_url: str, redis_url: str, scripted: SimulatedModel, database: Engine, tmp_path: Path
 ) -> None:
     with (
         pipeline(database_url, redis_url, scripted) as running,
@@ -82,7 +81,7 @@ def test_questions_asked_over_the_api_run_to_their_end_and_every_answer_has_its_
         job = submit_file(burnish, tmp_path / "questions.jsonl")
         results = read_results(burnish, job["id"])
         check_trails(burnish, results)
-        assert_reads_each_table_once(sessions, UUID(results["tree"]["id"]))
+        assert_reads_each_table_once(database, UUID(results["tree"]["id"]))
         scripted.set_script({"rules": SCRIPT["rules"][1:]})
         try_again(burnish, job["id"])
         wait_for_an_answer(burnish)
@@ -157,17 +156,16 @@ def wait_for_an_answer(burnish: Client) -> None:
     assert burnish.answer(later["id"])["strategy"] == "hyde"
 
 
-def assert_reads_each_table_once(sessions: Sessions, question_id: UUID) -> None:
+def assert_reads_each_table_once(database: Engine, question_id: UUID) -> None:
     statements: list[str] = []
 
     def listen(*args: Any) -> None:
         statements.append(args[2])
 
-    engine = sessions.kw["bind"]
-    event.listen(engine, "before_cursor_execute", listen)
-    with sessions.begin() as session:
-        assert read_trail(session, question_id) is not None
-    event.remove(engine, "before_cursor_execute", listen)
+    event.listen(database, "before_cursor_execute", listen)
+    with database.begin() as connection:
+        assert read_trail(connection, question_id) is not None
+    event.remove(database, "before_cursor_execute", listen)
     assert len(statements) == 6
 
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select, update
+from sqlalchemy import Engine, select, update
 
 from burnish.results import Answer, Outcome
 from burnish.settings import Settings
@@ -17,7 +17,6 @@ from burnish.store import answers
 from burnish.store.models import Batch, Question
 from burnish.store.questions import retry
 from burnish.store.recovery import end_batches
-from burnish.store.session import Sessions
 from tests.api.conftest import end_question, rows, submit_lines
 
 FAILED = Answer("no answer", Outcome.FAILED)
@@ -30,7 +29,7 @@ def results_of(api: TestClient, job_id: str, **params: Any) -> list[Any]:
     return [json.loads(line) for line in response.content.split(b"\n") if line]
 
 
-def test_a_job_of_lines_is_stored_with_its_defaults_and_let_in(api: TestClient, sessions: Sessions) -> None:
+def test_a_job_of_lines_is_stored_with_its_defaults_and_let_in(api: TestClient, database: Engine) -> None:
     config = {"hyde": {"num_hypothetical_docs": 2}, "max_calls": 9}
     lines = [
         {"custom_id": "a", "question": "How long is the Danube?"},
@@ -42,8 +41,8 @@ def test_a_job_of_lines_is_stored_with_its_defaults_and_let_in(api: TestClient, 
     job = response.json()
     assert response.headers["location"] == f"/v1/jobs/{job['id']}"
     assert (job["name"], job["total"], job["rejected"], job["rejected_lines"]) == ("rivers", 3, 0, [])
-    with sessions.begin() as session:
-        stored = session.scalars(select(Question).order_by(Question.id)).all()
+    with database.begin() as connection:
+        stored = connection.execute(select(Question).order_by(Question.id)).all()
     assert [question.custom_id for question in stored] == ["a", "line-2", "7"]
     assert [question.strategy for question in stored] == ["hyde", "direct", "hyde"]
     assert [question.language for question in stored] == ["en", "ar", "en"]
@@ -53,16 +52,16 @@ def test_a_job_of_lines_is_stored_with_its_defaults_and_let_in(api: TestClient, 
     assert {question.state for question in stored} == {"running"}
 
 
-def test_a_job_can_be_one_json_object(api: TestClient, sessions: Sessions) -> None:
+def test_a_job_can_be_one_json_object(api: TestClient, database: Engine) -> None:
     questions = [{"custom_id": "a", "question": "One?"}, {"custom_id": "b", "question": "Two?", "strategy": "direct"}]
     response = api.post("/v1/jobs", json={"name": "both", "strategy": "recursive", "questions": questions})
     assert (response.status_code, response.json()["total"]) == (202, 2)
-    with sessions.begin() as session:
-        assert session.scalars(select(Question.strategy).order_by(Question.id)).all() == ["recursive", "direct"]
+    with database.begin() as connection:
+        assert connection.scalars(select(Question.strategy).order_by(Question.id)).all() == ["recursive", "direct"]
 
 
 def test_no_more_questions_than_allowed_are_let_in_at_once(
-    api: TestClient, sessions: Sessions, settings: Settings
+    api: TestClient, database: Engine, settings: Settings
 ) -> None:
     settings.questions_in_flight = 2
     job = submit_lines(api, [{"question": f"Question {n}?"} for n in range(5)]).json()
@@ -70,7 +69,7 @@ def test_no_more_questions_than_allowed_are_let_in_at_once(
     assert (counts["running"], counts["queued"]) == (2, 3)
 
 
-def test_bad_lines_are_reported_with_their_numbers_and_the_good_ones_run(api: TestClient, sessions: Sessions) -> None:
+def test_bad_lines_are_reported_with_their_numbers_and_the_good_ones_run(api: TestClient, database: Engine) -> None:
     lines = [
         {"custom_id": "a", "question": "Good?"},
         b"not json",
@@ -110,8 +109,8 @@ def test_bad_lines_are_reported_with_their_numbers_and_the_good_ones_run(api: Te
         (16, None, "malformed_json"),
     ]
     assert all(each["message"] for each in job["rejected_lines"])
-    with sessions.begin() as session:
-        assert session.scalars(select(Question.custom_id).order_by(Question.id)).all() == ["a", "k"]
+    with database.begin() as connection:
+        assert connection.scalars(select(Question.custom_id).order_by(Question.id)).all() == ["a", "k"]
     stored = api.get(f"/v1/jobs/{job['id']}/rejected")
     assert [json.loads(line)["line"] for line in stored.content.splitlines()] == [line for line, _, _ in found]
     assert api.get(f"/v1/jobs/{job['id']}").json()["rejected"] == 14
@@ -141,12 +140,12 @@ def test_a_name_that_a_rejected_line_bore_is_free_for_a_later_one(api: TestClien
     ],
 )
 def test_a_job_of_which_nothing_can_be_used_is_refused_and_leaves_nothing(
-    api: TestClient, sessions: Sessions, body: bytes, media_type: str
+    api: TestClient, database: Engine, body: bytes, media_type: str
 ) -> None:
     response = api.post("/v1/jobs", content=body, headers={"content-type": media_type})
     assert response.status_code == 422
     assert response.json()["detail"]
-    assert (rows(sessions), rows(sessions, Batch)) == (0, 0)
+    assert (rows(database), rows(database, Batch)) == (0, 0)
 
 
 def test_the_refusal_of_a_whole_job_lists_what_is_wrong_with_each_line(api: TestClient) -> None:
@@ -162,19 +161,19 @@ def test_defaults_that_no_question_could_use_are_refused(api: TestClient, params
     assert submit_lines(api, [{"question": "Good?"}], **params).status_code == 422
 
 
-def test_a_job_of_too_many_questions_is_refused_whole(api: TestClient, sessions: Sessions, settings: Settings) -> None:
+def test_a_job_of_too_many_questions_is_refused_whole(api: TestClient, database: Engine, settings: Settings) -> None:
     settings.max_batch_questions = 3
     assert submit_lines(api, [{"question": f"{n}?"} for n in range(3)]).status_code == 202
     response = submit_lines(api, [{"question": f"{n}?"} for n in range(4)])
     assert (response.status_code, response.json()["errors"][0]["code"]) == (422, "too_many_questions")
-    assert rows(sessions) == 3
+    assert rows(database) == 3
 
 
-def test_the_counts_of_a_job_follow_its_questions(api: TestClient, sessions: Sessions) -> None:
+def test_the_counts_of_a_job_follow_its_questions(api: TestClient, database: Engine) -> None:
     job = submit_lines(api, [{"custom_id": name, "question": f"{name}?"} for name in "abcd"]).json()
-    end_question(sessions, "a")
-    end_question(sessions, "b", FAILED)
-    end_question(sessions, "c", ABSTAINED)
+    end_question(database, "a")
+    end_question(database, "b", FAILED)
+    end_question(database, "c", ABSTAINED)
     seen = api.get(f"/v1/jobs/{job['id']}").json()
     assert (seen["status"], seen["total"], seen["ended_at"]) == ("running", 4, None)
     assert seen["counts"] == {
@@ -194,14 +193,14 @@ def test_the_counts_of_a_job_follow_its_questions(api: TestClient, sessions: Ses
         "completion_tokens": 15,
         "cost_usd": 0.75,
     }
-    end_question(sessions, "d")
+    end_question(database, "d")
     seen = api.get(f"/v1/jobs/{job['id']}").json()
     assert (seen["status"], sum(seen["counts"].values())) == ("ended", 4)
     assert seen["ended_at"] > seen["created_at"]
 
 
 def test_results_can_be_read_while_the_job_runs_in_the_order_of_submission(
-    api: TestClient, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+    api: TestClient, database: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answers, "ROWS_PER_PAGE", 3)
     names = [f"q{n:02}" for n in range(20)]
@@ -209,8 +208,8 @@ def test_results_can_be_read_while_the_job_runs_in_the_order_of_submission(
     other = submit_lines(api, [{"custom_id": "other", "question": "Another job's?"}]).json()
     assert results_of(api, job["id"]) == []
     for name in reversed(names[::2]):
-        end_question(sessions, name, FAILED if name == "q04" else Answer(f"{name}\u2028!", Outcome.SUCCEEDED))
-    end_question(sessions, "other")
+        end_question(database, name, FAILED if name == "q04" else Answer(f"{name}\u2028!", Outcome.SUCCEEDED))
+    end_question(database, "other")
     lines = results_of(api, job["id"])
     assert [line["custom_id"] for line in lines] == names[::2]
     assert {line["job_id"] for line in lines} == {job["id"]}
@@ -231,11 +230,11 @@ def test_jobs_are_listed_newest_first_page_by_page(api: TestClient) -> None:
     assert api.get("/v1/jobs", params={"limit": 0}).status_code == 422
 
 
-def test_what_failed_is_tried_again_and_what_succeeded_is_left_alone(api: TestClient, sessions: Sessions) -> None:
+def test_what_failed_is_tried_again_and_what_succeeded_is_left_alone(api: TestClient, database: Engine) -> None:
     job = submit_lines(api, [{"custom_id": name, "question": f"{name}?"} for name in "abc"]).json()
-    end_question(sessions, "a")
-    end_question(sessions, "b", FAILED)
-    end_question(sessions, "c", Answer("", Outcome.CANCELLED))
+    end_question(database, "a")
+    end_question(database, "b", FAILED)
+    end_question(database, "c", Answer("", Outcome.CANCELLED))
     retried = api.post(f"/v1/jobs/{job['id']}/retry")
     assert (retried.status_code, retried.json()["retried"]) == (202, 1)
     counts = api.get(f"/v1/jobs/{job['id']}").json()["counts"]
@@ -251,50 +250,50 @@ def test_only_some_outcomes_can_be_tried_again(api: TestClient, body: Any) -> No
     assert api.post(f"/v1/jobs/{job['id']}/retry", json=body).status_code == 422
 
 
-def test_an_answer_of_a_job_that_had_ended_is_let_in_again(api: TestClient, sessions: Sessions) -> None:
+def test_an_answer_of_a_job_that_had_ended_is_let_in_again(api: TestClient, database: Engine) -> None:
     job = submit_lines(api, [{"custom_id": "a", "question": "Good?"}]).json()
-    answer_id = end_question(sessions, "a", FAILED)
-    with sessions.begin() as session:
-        session.execute(update(Batch).values(ended_at=Batch.created_at))
+    answer_id = end_question(database, "a", FAILED)
+    with database.begin() as connection:
+        connection.execute(update(Batch).values(ended_at=Batch.created_at))
     retried = api.post(f"/v1/answers/{answer_id}/retry").json()
     assert (retried["retried"], retried["job"]["id"]) == (1, job["id"])
     assert api.get(f"/v1/answers/{answer_id}").json()["state"] == "running"
 
 
-def test_a_job_that_is_tried_again_at_the_moment_it_is_closed_stays_open(api: TestClient, sessions: Sessions) -> None:
+def test_a_job_that_is_tried_again_at_the_moment_it_is_closed_stays_open(api: TestClient, database: Engine) -> None:
     job = submit_lines(api, [{"custom_id": "a", "question": "Good?"}]).json()
-    end_question(sessions, "a", FAILED)
+    end_question(database, "a", FAILED)
 
     def close() -> None:
-        with sessions.begin() as session:
-            end_batches(session)
+        with database.begin() as connection:
+            end_batches(connection)
 
     closer = threading.Thread(target=close)
-    with sessions.begin() as session:
-        assert retry(session, UUID(job["id"]), None, ["failed"]) == 1
+    with database.begin() as connection:
+        assert retry(connection, UUID(job["id"]), None, ["failed"]) == 1
         closer.start()
         closer.join(1)  # time enough to run into the lock, where there is one to run into
     closer.join()
-    with sessions.begin() as session:
-        assert session.scalars(select(Batch.ended_at)).one() is None
-    end_question(sessions, "a")
+    with database.begin() as connection:
+        assert connection.scalars(select(Batch.ended_at)).one() is None
+    end_question(database, "a")
     close()
-    with sessions.begin() as session:
-        assert session.scalars(select(Batch.ended_at)).one() is not None
+    with database.begin() as connection:
+        assert connection.scalars(select(Batch.ended_at)).one() is not None
 
 
 def test_cancelling_ends_what_is_queued_and_asks_what_runs_to_end(
-    api: TestClient, sessions: Sessions, settings: Settings
+    api: TestClient, database: Engine, settings: Settings
 ) -> None:
     settings.questions_in_flight = 1
     job = submit_lines(api, [{"custom_id": name, "question": f"{name}?"} for name in "abc"]).json()
     cancelled = api.post(f"/v1/jobs/{job['id']}/cancel")
     assert (cancelled.status_code, cancelled.json()["status"]) == (202, "cancelling")
     assert cancelled.json()["counts"]["cancelled"] == 2
-    with sessions.begin() as session:
-        running = session.scalars(select(Question).where(Question.state == "running")).one()
+    with database.begin() as connection:
+        running = connection.execute(select(Question).where(Question.state == "running")).one()
     assert running.cancel_requested
-    end_question(sessions, running.custom_id, Answer("", Outcome.CANCELLED))
+    end_question(database, running.custom_id, Answer("", Outcome.CANCELLED))
     assert api.get(f"/v1/jobs/{job['id']}").json()["status"] == "ended"
     assert {line["outcome"] for line in results_of(api, job["id"])} == {"cancelled"}
 
@@ -312,10 +311,8 @@ def test_a_job_that_is_not_there_is_not_found(api: TestClient) -> None:
         assert (response.status_code, response.json()["code"]) == (404, "not_found")
 
 
-def test_ids_sort_as_the_questions_were_submitted(api: TestClient, sessions: Sessions) -> None:
+def test_ids_sort_as_the_questions_were_submitted(api: TestClient, database: Engine) -> None:
     submit_lines(api, [{"custom_id": str(n), "question": f"{n}?"} for n in range(3000)])
-    with sessions.begin() as session:
-        stored: list[tuple[UUID, str]] = [
-            (row.id, row.custom_id) for row in session.execute(select(Question)).scalars()
-        ]
+    with database.begin() as connection:
+        stored: list[tuple[UUID, str]] = [(row.id, row.custom_id) for row in connection.execute(select(Question))]
     assert [int(name) for _, name in sorted(stored)] == list(range(3000))

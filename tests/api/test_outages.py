@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from kombu.exceptions import OperationalError
-from sqlalchemy import make_url, text
+from sqlalchemy import Engine, make_url, text
 
 from api import dependencies
 from api.app import create_app
 from burnish.store.models import Batch
 from burnish.store.search_index import ensure_collection
-from burnish.store.session import Sessions
 from tests.api.conftest import end_question, rows, settings_for, submit_lines
 from tests.processes import free_port
 
@@ -29,9 +28,9 @@ def api_over(database_url: str, redis_url: str) -> Generator[TestClient]:
 
 
 @pytest.fixture
-def no_broker(database_url: str, sessions: Sessions) -> Generator[TestClient]:
-    with sessions.begin() as session:
-        ensure_collection(session, "default", "openai/simulated-embedding", 384)
+def no_broker(database_url: str, database: Engine) -> Generator[TestClient]:
+    with database.begin() as connection:
+        ensure_collection(connection, "default", "openai/simulated-embedding", 384)
     with api_over(database_url, f"redis://127.0.0.1:{free_port()}/0") as client:
         yield client
 
@@ -51,11 +50,11 @@ def assert_unavailable(response: Any, secret: str = "") -> None:
     assert not secret or secret not in response.text
 
 
-def test_without_a_broker_nothing_is_accepted_and_nothing_written(no_broker: TestClient, sessions: Sessions) -> None:
+def test_without_a_broker_nothing_is_accepted_and_nothing_written(no_broker: TestClient, database: Engine) -> None:
     assert_unavailable(no_broker.post("/v1/answers", json=QUESTION))
     assert_unavailable(submit_lines(no_broker, [QUESTION]))
     assert_unavailable(no_broker.post("/v1/jobs", json={"questions": [QUESTION]}))
-    assert (rows(sessions), rows(sessions, Batch)) == (0, 0)
+    assert (rows(database), rows(database, Batch)) == (0, 0)
 
 
 def test_without_a_broker_what_is_there_can_still_be_read(no_broker: TestClient) -> None:
@@ -82,7 +81,7 @@ def test_without_a_database_everything_says_so_and_no_message_is_sent(
 
 
 def test_a_broker_that_goes_away_after_the_commit_leaves_the_work_to_the_reconciler(
-    api: TestClient, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+    api: TestClient, database: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lost(*_: Any) -> int:
         raise OperationalError("connection refused")
@@ -90,45 +89,43 @@ def test_a_broker_that_goes_away_after_the_commit_leaves_the_work_to_the_reconci
     monkeypatch.setattr(dependencies, "publish", lost)
     assert api.post("/v1/answers", json=QUESTION).status_code == 202
     assert submit_lines(api, [QUESTION, {"question": "And the Rhine?"}]).status_code == 202
-    assert rows(sessions) == 3
+    assert rows(database) == 3
 
 
-def test_a_database_that_fails_between_the_rows_of_a_job_leaves_none_of_them(
-    api: TestClient, sessions: Sessions
-) -> None:
+def test_a_database_that_fails_between_the_rows_of_a_job_leaves_none_of_them(api: TestClient, database: Engine) -> None:
     fails_late = """
         CREATE FUNCTION fail_late() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN IF new.custom_id = '2500' THEN RAISE EXCEPTION USING ERRCODE = '57P01'; END IF; RETURN new; END $$
     """
-    with sessions.begin() as session:
-        session.execute(text(fails_late))
-        session.execute(
+    with database.begin() as connection:
+        connection.execute(text(fails_late))
+        connection.execute(
             text("CREATE TRIGGER fail_late BEFORE INSERT ON questions FOR EACH ROW EXECUTE FUNCTION fail_late()")
         )
     response = submit_lines(api, [{"custom_id": str(n), "question": "Good?"} for n in range(3000)])
     assert_unavailable(response)
-    assert (rows(sessions), rows(sessions, Batch)) == (0, 0)
+    assert (rows(database), rows(database, Batch)) == (0, 0)
 
 
-def test_a_database_without_tables_is_not_ready(api: TestClient, sessions: Sessions) -> None:
+def test_a_database_without_tables_is_not_ready(api: TestClient, database: Engine) -> None:
     assert api.get("/readyz").json() == {"status": "ready"}
-    with sessions.begin() as session:
-        session.execute(text("UPDATE alembic_version SET version_num = 'older'"))
+    with database.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'older'"))
     assert "not migrated" in api.get("/readyz").json()["detail"]
-    with sessions.begin() as session:
-        session.execute(text("DROP TABLE alembic_version"))
+    with database.begin() as connection:
+        connection.execute(text("DROP TABLE alembic_version"))
     response = api.get("/readyz")
     assert_unavailable(response)
     assert "no tables" in response.json()["detail"]
 
 
 def test_a_retry_without_a_broker_leaves_the_question_as_it_ended(
-    no_broker: TestClient, database_url: str, redis_url: str, sessions: Sessions
+    no_broker: TestClient, database_url: str, redis_url: str, database: Engine
 ) -> None:
     from burnish.results import Answer, Outcome
 
     with api_over(database_url, redis_url) as api:
         asked = api.post("/v1/answers", json=QUESTION).json()
-    end_question(sessions, "q", Answer("no answer", Outcome.FAILED))
+    end_question(database, "q", Answer("no answer", Outcome.FAILED))
     assert_unavailable(no_broker.post(f"/v1/answers/{asked['id']}/retry"))
     assert no_broker.get(f"/v1/answers/{asked['id']}").json()["outcome"] == "failed"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Row, text
+from sqlalchemy import Engine, Row, insert, text
 from uuid_utils.compat import uuid7
 
 from burnish.store.models import (
@@ -24,7 +24,6 @@ from burnish.store.models import (
     Step,
     SubAnswerRow,
 )
-from burnish.store.session import Sessions
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FENCED = re.compile(r"```sql\n(.*?)```", re.DOTALL)
@@ -113,13 +112,12 @@ def failed() -> list[Base]:
 class Asked:
     """A database with a job of two questions, and the statements asked of it."""
 
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
+    def __init__(self, database: Engine) -> None:
+        self._database = database
         job = Batch(id=JOB, total=2, rejected=[{"line": 3, "message": "it is empty"}])
-        with sessions.begin() as session:
+        with database.begin() as connection:
             for row in (job, *documents(), *decomposed(), *failed()):
-                session.add(row)
-                session.flush()
+                connection.execute(insert(type(row)), _columns_of(row))
 
     def rows(self, about: str, question_id: UUID = DECOMPOSED) -> list[Row[Any]]:
         """What the one statement under a text that holds these words finds."""
@@ -128,13 +126,17 @@ class Asked:
 
     def run(self, statement: str, question_id: UUID = DECOMPOSED) -> list[Row[Any]]:
         filled = statement.replace(":'question'", f"'{question_id}'").replace(":'job'", f"'{JOB}'")
-        with self._sessions.begin() as session:
-            return list(session.connection().exec_driver_sql(filled).all())
+        with self._database.begin() as connection:
+            return list(connection.exec_driver_sql(filled).all())
+
+
+def _columns_of(row: Any) -> dict[str, Any]:
+    return {name: value for name, value in cast("dict[str, Any]", vars(row)).items() if not name.startswith("_")}
 
 
 @pytest.fixture
-def asked(sessions: Sessions) -> Asked:
-    return Asked(sessions)
+def asked(database: Engine) -> Asked:
+    return Asked(database)
 
 
 def test_every_statement_of_the_documentation_runs(asked: Asked) -> None:
@@ -171,11 +173,11 @@ def test_costs_and_failures_add_up(asked: Asked) -> None:
     assert (failure.custom_id, failure.failure) == ("hyde", "LanguageModelUnavailable")
 
 
-def test_a_whole_trail_raises_no_alarm_and_a_torn_one_does(asked: Asked, sessions: Sessions) -> None:
+def test_a_whole_trail_raises_no_alarm_and_a_torn_one_does(asked: Asked, database: Engine) -> None:
     assert asked.rows("lack the rows") == []
     assert asked.rows("whose totals are not") == []
-    with sessions.begin() as session:
-        session.execute(text("DELETE FROM sub_answers"))
-        session.execute(text("DELETE FROM llm_calls"))
+    with database.begin() as connection:
+        connection.execute(text("DELETE FROM sub_answers"))
+        connection.execute(text("DELETE FROM llm_calls"))
     assert [row.strategy for row in asked.rows("lack the rows")] == ["recursive"]
     assert [row.recorded for row in asked.rows("whose totals are not")] == [0]

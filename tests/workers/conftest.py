@@ -11,11 +11,10 @@ from uuid import UUID
 
 import pytest
 import redis
-from sqlalchemy import text
+from sqlalchemy import Engine, text
 
 from burnish.settings import Settings
 from burnish.store.questions import NewQuestion, accept_batch, admit, find_collection
-from burnish.store.session import Sessions
 from burnish.task_queue import make_app, publish
 from burnish.testing import SimulatedModel
 from burnish.world.assemble import embedder_from
@@ -45,7 +44,7 @@ def script(**changes: Any) -> dict[str, Any]:
 class Desk:
     """Where a test hands in questions and looks up what became of them."""
 
-    sessions: Sessions
+    database: Engine
     database_url: str
     redis_url: str
 
@@ -66,25 +65,25 @@ class Desk:
             embedding_key=model.key,  # pyright: ignore[reportArgumentType] (pydantic makes a secret of it)
         )
         rivers = Document("rivers", "Rivers", RIVERS, "text/plain", "rivers.txt", "en", {})
-        ingest(self.sessions, embedder_from(settings), "default", [rivers])
+        ingest(self.database, embedder_from(settings), "default", [rivers])
 
     def submit(self, *questions: tuple[str, str, Mapping[str, Any]]) -> UUID:
         """Accept (strategy, question, configuration) as one batch, admit it and send its messages."""
-        with self.sessions.begin() as session:
-            collection = find_collection(session, "default")
+        with self.database.begin() as connection:
+            collection = find_collection(connection, "default")
             accepted = [
                 NewQuestion(f"q{number}", question, "en", strategy, dict(config), collection)
                 for number, (strategy, question, config) in enumerate(questions)
             ]
-            batch = accept_batch(session, None, accepted, [])
-        with self.sessions.begin() as session:
-            messages = admit(session, "batch", 1000)
+            batch = accept_batch(connection, None, accepted, [])
+        with self.database.begin() as connection:
+            messages = admit(connection, "batch", 1000)
         publish(make_app(self.redis_url), messages)
         return batch
 
     def rows(self, statement: str, **values: Any) -> list[Any]:
-        with self.sessions.begin() as session:
-            return list(session.execute(text(statement), values).all())
+        with self.database.begin() as connection:
+            return list(connection.execute(text(statement), values).all())
 
     def number(self, statement: str, **values: Any) -> int:
         return int(self.rows(statement, **values)[0][0])
@@ -107,5 +106,5 @@ class Desk:
 
 
 @pytest.fixture
-def desk(sessions: Sessions, database_url: str, redis_url: str) -> Desk:
-    return Desk(sessions, database_url, redis_url)
+def desk(database: Engine, database_url: str, redis_url: str) -> Desk:
+    return Desk(database, database_url, redis_url)

@@ -81,8 +81,8 @@ def test_a_model_that_is_down_gives_a_typed_failure_and_a_retry_answers(desk: De
             assert model.key not in str(error)
 
         model.set_script(script())
-        with desk.sessions.begin() as session:
-            assert retry(session, batch, None, ["failed"]) == 2
+        with desk.database.begin() as connection:
+            assert retry(connection, batch, None, ["failed"]) == 2
         assert desk.wait_for_end(batch) == {"q0": "succeeded", "q1": "succeeded"}
     assert desk.number("SELECT count(*) FROM steps WHERE jsonb_array_length(failures) > 0") >= 2
 
@@ -91,8 +91,8 @@ def test_a_cancelled_batch_ends_before_its_next_call(desk: Desk) -> None:
     with simulated_model(script(latency=1.0)) as model, desk.pipeline(model):
         batch = desk.submit(*[("self_irag", f"How long is river {number}?", THREE_ITERATIONS) for number in range(4)])
         desk.wait_until(lambda: desk.number("SELECT count(*) FROM llm_calls") >= 1, "a call was recorded")
-        with desk.sessions.begin() as session:
-            request_cancel(session, batch)
+        with desk.database.begin() as connection:
+            request_cancel(connection, batch)
         assert set(desk.wait_for_end(batch).values()) == {"cancelled"}
         assert desk.number("SELECT max(calls) FROM questions") < 3
 
@@ -124,24 +124,24 @@ def test_work_that_takes_down_every_worker_is_given_up_in_the_end(desk: Desk) ->
 def test_several_batches_are_let_in_by_turns(desk: Desk) -> None:
     with simulated_model(script()) as model:
         desk.ingest(model)
-    with desk.sessions.begin() as session:
-        collection = find_collection(session, "default")
+    with desk.database.begin() as connection:
+        collection = find_collection(connection, "default")
         big, small = (
             accept_batch(
-                session,
+                connection,
                 name,
                 [NewQuestion(f"{n}", "How long?", "en", "direct", {}, collection) for n in range(size)],
                 [],
             )
             for name, size in (("big", 50), ("small", 3))
         )
-    with desk.sessions.begin() as session:
-        assert len(admit(session, "batch", 6)) == 6
-        assert admit(session, "batch", 6) == []
+    with desk.database.begin() as connection:
+        assert len(admit(connection, "batch", 6)) == 6
+        assert admit(connection, "batch", 6) == []
         statement = (
             select(Question.batch_id, func.count()).where(Question.state == "running").group_by(Question.batch_id)
         )
-        assert dict(session.execute(statement).all()) == {big: 3, small: 3}
+        assert dict(connection.execute(statement).all()) == {big: 3, small: 3}
 
 
 @contextmanager

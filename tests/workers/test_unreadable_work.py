@@ -34,9 +34,9 @@ def place(desk: Desk, model: SimulatedModel) -> Generator[Workplace]:
     settings = Settings(
         **{name.removeprefix("BURNISH_").lower(): value for name, value in chosen.items() if name.startswith("BURNISH")}  # pyright: ignore[reportArgumentType] (pydantic reads texts)
     )
-    heartbeat = Heartbeat(desk.sessions, lease_seconds=30)
+    heartbeat = Heartbeat(desk.database, lease_seconds=30)
     desk.ingest(model)
-    yield Workplace(desk.sessions, world_from(settings, desk.sessions), heartbeat, ATTEMPTS)
+    yield Workplace(desk.database, world_from(settings, desk.database), heartbeat, ATTEMPTS)
     heartbeat.stop()
 
 
@@ -97,14 +97,14 @@ def test_a_step_that_cannot_be_read_fails_alone_and_its_run_goes_on(desk: Desk, 
 def test_one_who_lost_a_step_to_another_is_told_so(desk: Desk, place: Workplace, model: SimulatedModel) -> None:
     desk.submit(("direct", "How long is the Danube?", {}))
     run_id = _only_run(desk)
-    with desk.sessions.begin() as session:
-        late = open_run(session, run_id, lease_seconds=0)
+    with desk.database.begin() as connection:
+        late = open_run(connection, run_id, lease_seconds=0)
     assert late is not None
 
     advance(place, run_id)
 
-    with pytest.raises(LeaseLost), desk.sessions.begin() as session:
-        hold(session, late.lease, 30)
+    with pytest.raises(LeaseLost), desk.database.begin() as connection:
+        hold(connection, late.lease, 30)
 
 
 def _only_run(desk: Desk) -> UUID:
@@ -112,5 +112,5 @@ def _only_run(desk: Desk) -> UUID:
 
 
 def _execute(desk: Desk, statement: str, **values: object) -> None:
-    with desk.sessions.begin() as session:
-        session.execute(text(statement), values)
+    with desk.database.begin() as connection:
+        connection.execute(text(statement), values)

@@ -11,19 +11,18 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
-from sqlalchemy import text
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Engine, text
 
 from burnish.effects import Retrieve, SearchQuery
 from burnish.errors import DimensionMismatch, NotFound, RetrievalFailed
 from burnish.results import Passage
 from burnish.store import search as statements
+from burnish.store.database import make_engine
 from burnish.store.search_index import find_collection
-from burnish.store.session import Sessions, make_engine, make_sessions
 from burnish.world.documents import Document
 from burnish.world.embeddings import Embedder, Role, Vectors, vector_literal
 from burnish.world.ingestion import delete_documents, ingest
-from burnish.world.retrieval import ALL_VOICES, SEATS, Voices, search
+from burnish.world.retrieval import ALL_VOICES, SEATS, Voices, find, prepare, search
 from tests.world.word_embedder import WordEmbedder, document
 
 WORDS_ONLY = Voices(vectors=False)
@@ -42,19 +41,18 @@ class PlannedEmbedder(WordEmbedder):
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def fill(sessions: Sessions, embedder: Embedder, documents: Sequence[Document], name: str = "all") -> UUID:
-    ingest(sessions, embedder, name, documents)
-    with sessions() as session:
-        collection = find_collection(session, name)
+def fill(database: Engine, embedder: Embedder, documents: Sequence[Document], name: str = "all") -> UUID:
+    ingest(database, embedder, name, documents)
+    with database.begin() as connection:
+        collection = find_collection(connection, name)
         assert collection is not None
         return collection.id
 
 
 def ask(
-    sessions: Sessions, embedder: Embedder, collection: UUID, question: str, n: int = 10, voices: Voices = ALL_VOICES
+    database: Engine, embedder: Embedder, collection: UUID, question: str, n: int = 10, voices: Voices = ALL_VOICES
 ) -> tuple[Passage, ...]:
-    with sessions() as session:
-        return search(session, embedder, collection, Retrieve((SearchQuery(question),), n, n), voices=voices)
+    return search(database, embedder, collection, Retrieve((SearchQuery(question),), n, n), voices=voices)
 
 
 def ids(passages: Sequence[Passage]) -> list[str]:
@@ -73,10 +71,10 @@ LIGHTS = [
 ]
 
 
-def test_a_question_finds_what_answers_it(sessions: Sessions, embedder: WordEmbedder) -> None:
-    collection = fill(sessions, embedder, LIGHTS)
+def test_a_question_finds_what_answers_it(database: Engine, embedder: WordEmbedder) -> None:
+    collection = fill(database, embedder, LIGHTS)
 
-    [best, *_] = found = ask(sessions, embedder, collection, "When was the lighthouse at the cape built?")
+    [best, *_] = found = ask(database, embedder, collection, "When was the lighthouse at the cape built?")
 
     assert (best.document_id, best.title, best.language) == ("cape", "Cape", "en")
     assert best.text == LIGHTS[0].text[best.start : best.end]
@@ -87,26 +85,26 @@ def test_a_question_finds_what_answers_it(sessions: Sessions, embedder: WordEmbe
     ("question", "wanted"),
     [("building lighthouses", "cape"), ("المناره", "manara"), ("المَنَارَة", "manara"), ("منارة 1868", "manara")],
 )
-def test_words_are_found_in_other_forms(sessions: Sessions, embedder: WordEmbedder, question: str, wanted: str) -> None:
-    collection = fill(sessions, embedder, LIGHTS)
+def test_words_are_found_in_other_forms(database: Engine, embedder: WordEmbedder, question: str, wanted: str) -> None:
+    collection = fill(database, embedder, LIGHTS)
 
-    assert ids(ask(sessions, embedder, collection, question, voices=WORDS_ONLY)) == [wanted]
-
-
-def test_a_question_is_not_matched_against_another_languages_stems(sessions: Sessions, embedder: WordEmbedder) -> None:
-    collection = fill(sessions, embedder, LIGHTS)
-
-    assert ids(ask(sessions, embedder, collection, "متى بنيت المنارة 1868 lighthouse", voices=WORDS_ONLY)) == ["manara"]
-    assert ids(ask(sessions, embedder, collection, "lighthouse of 1868", voices=WORDS_ONLY)) == ["cape"]
-    assert sorted(ids(ask(sessions, embedder, collection, "1868?", voices=WORDS_ONLY))) == ["cape", "manara"]
+    assert ids(ask(database, embedder, collection, question, voices=WORDS_ONLY)) == [wanted]
 
 
-def test_text_of_undetermined_language_is_found_by_its_words(sessions: Sessions, embedder: WordEmbedder) -> None:
+def test_a_question_is_not_matched_against_another_languages_stems(database: Engine, embedder: WordEmbedder) -> None:
+    collection = fill(database, embedder, LIGHTS)
+
+    assert ids(ask(database, embedder, collection, "متى بنيت المنارة 1868 lighthouse", voices=WORDS_ONLY)) == ["manara"]
+    assert ids(ask(database, embedder, collection, "lighthouse of 1868", voices=WORDS_ONLY)) == ["cape"]
+    assert sorted(ids(ask(database, embedder, collection, "1868?", voices=WORDS_ONLY))) == ["cape", "manara"]
+
+
+def test_text_of_undetermined_language_is_found_by_its_words(database: Engine, embedder: WordEmbedder) -> None:
     french = document("phare", "Le phare est une tour que les marins voient avec joie. Bougaroun.")
-    collection = fill(sessions, embedder, [*LIGHTS, french])
+    collection = fill(database, embedder, [*LIGHTS, french])
 
     for question in ("What is the Bougaroun?", "Où est le phare dans la ville?"):
-        assert ids(ask(sessions, embedder, collection, question, voices=WORDS_ONLY)) == ["phare"]
+        assert ids(ask(database, embedder, collection, question, voices=WORDS_ONLY)) == ["phare"]
 
 
 HOSTILE = [
@@ -120,29 +118,28 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("question", HOSTILE)
-def test_a_hostile_question_is_only_words(sessions: Sessions, embedder: WordEmbedder, question: str) -> None:
-    collection = fill(sessions, embedder, LIGHTS)
+def test_a_hostile_question_is_only_words(database: Engine, embedder: WordEmbedder, question: str) -> None:
+    collection = fill(database, embedder, LIGHTS)
 
-    assert ids(ask(sessions, embedder, collection, question, voices=WORDS_ONLY)) == ["cape"]
-    assert ids(ask(sessions, embedder, collection, question))[0] == "cape"
+    assert ids(ask(database, embedder, collection, question, voices=WORDS_ONLY)) == ["cape"]
+    assert ids(ask(database, embedder, collection, question))[0] == "cape"
 
 
 @pytest.mark.parametrize("question", ["👩‍👩‍👧‍👦", "؟!", "the of and", "nowhere stands thisword", "'\\"])
 def test_a_question_without_a_word_of_ours_finds_nothing_by_words(
-    sessions: Sessions, embedder: WordEmbedder, question: str
+    database: Engine, embedder: WordEmbedder, question: str
 ) -> None:
-    collection = fill(sessions, embedder, LIGHTS)
+    collection = fill(database, embedder, LIGHTS)
 
-    assert ask(sessions, embedder, collection, question, voices=WORDS_ONLY) == ()
+    assert ask(database, embedder, collection, question, voices=WORDS_ONLY) == ()
 
 
-def test_a_blank_query_is_passed_over(sessions: Sessions, embedder: WordEmbedder) -> None:
-    collection = fill(sessions, embedder, LIGHTS)
+def test_a_blank_query_is_passed_over(database: Engine, embedder: WordEmbedder) -> None:
+    collection = fill(database, embedder, LIGHTS)
 
-    assert ask(sessions, embedder, collection, " \n") == ()
-    with sessions() as session:
-        request = Retrieve((SearchQuery(" ", "passage"), SearchQuery("harbour"), SearchQuery("\0")), 1, 1)
-        assert ids(search(session, embedder, collection, request)) == ["harbour"]
+    assert ask(database, embedder, collection, " \n") == ()
+    request = Retrieve((SearchQuery(" ", "passage"), SearchQuery("harbour"), SearchQuery("\0")), 1, 1)
+    assert ids(search(database, embedder, collection, request)) == ["harbour"]
     assert embedder.asked[-1] == ("harbour", "question")
 
 
@@ -160,16 +157,16 @@ def _bm25(texts: Mapping[str, list[str]], query: set[str]) -> dict[str, float]:
     return scores
 
 
-def test_words_are_ranked_by_bm25(sessions: Sessions, embedder: WordEmbedder) -> None:
+def test_words_are_ranked_by_bm25(database: Engine, embedder: WordEmbedder) -> None:
     chance = random.Random(7)
     vocabulary = [f"zq{chance.randrange(16**6):06x}k" for _ in range(40)]
     texts = {str(n): chance.choices(vocabulary, range(40, 0, -1), k=chance.randint(3, 60)) for n in range(60)}
-    collection = fill(sessions, embedder, [document(name, " ".join(words)) for name, words in texts.items()])
+    collection = fill(database, embedder, [document(name, " ".join(words)) for name, words in texts.items()])
 
     for _ in range(10):
         query = set(chance.sample(vocabulary, 4))
         expected = _bm25(texts, query)
-        found = ids(ask(sessions, embedder, collection, " ".join(sorted(query)), n=60, voices=WORDS_ONLY))
+        found = ids(ask(database, embedder, collection, " ".join(sorted(query)), n=60, voices=WORDS_ONLY))
 
         assert set(found) <= set(expected)
         assert len(found) == min(60, len(expected))
@@ -177,82 +174,82 @@ def test_words_are_ranked_by_bm25(sessions: Sessions, embedder: WordEmbedder) ->
 
 
 def test_common_words_count_and_open_no_doors(
-    sessions: Sessions, embedder: WordEmbedder, monkeypatch: pytest.MonkeyPatch
+    database: Engine, embedder: WordEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statements, "MAX_CANDIDATES", 2)
     common = [document(f"common {n}", f"company company number {n}") for n in range(10)]
     rare = [document("plain", "a turbine of some sort"), document("both", "a turbine of the company")]
-    collection = fill(sessions, embedder, [*common, *rare])
+    collection = fill(database, embedder, [*common, *rare])
 
-    assert ids(ask(sessions, embedder, collection, "turbine company", voices=WORDS_ONLY)) == ["both", "plain"]
-    assert len(ask(sessions, embedder, collection, "company", n=20, voices=WORDS_ONLY)) == 11
+    assert ids(ask(database, embedder, collection, "turbine company", voices=WORDS_ONLY)) == ["both", "plain"]
+    assert len(ask(database, embedder, collection, "company", n=20, voices=WORDS_ONLY)) == 11
 
 
 def test_a_word_in_much_of_a_large_collection_opens_no_door_beside_a_rarer_one(
-    sessions: Sessions, embedder: WordEmbedder
+    database: Engine, embedder: WordEmbedder
 ) -> None:
     common = [document(f"common {n}", f"company number {n}") for n in range(70)]
-    collection = fill(sessions, embedder, [*common, document("rare", "a turbine of the company")])
+    collection = fill(database, embedder, [*common, document("rare", "a turbine of the company")])
 
-    assert ids(ask(sessions, embedder, collection, "turbine company", n=20, voices=WORDS_ONLY)) == ["rare"]
-    assert len(ask(sessions, embedder, collection, "turbine company", n=80, voices=WORDS_ONLY)) == 71
+    assert ids(ask(database, embedder, collection, "turbine company", n=20, voices=WORDS_ONLY)) == ["rare"]
+    assert len(ask(database, embedder, collection, "turbine company", n=80, voices=WORDS_ONLY)) == 71
 
 
-def test_an_embedding_that_does_not_know_the_language_has_no_vote(sessions: Sessions) -> None:
+def test_an_embedding_that_does_not_know_the_language_has_no_vote(database: Engine) -> None:
     english_only = WordEmbedder(languages=frozenset({"en"}))
-    collection = fill(sessions, english_only, LIGHTS)
+    collection = fill(database, english_only, LIGHTS)
     english_only.asked.clear()
 
-    found = ask(sessions, english_only, collection, "متى بنيت المنارة؟")
+    found = ask(database, english_only, collection, "متى بنيت المنارة؟")
 
     assert english_only.asked == []
     assert ids(found) == ["manara"]
-    assert len(ask(sessions, english_only, collection, "When was the lighthouse built?")) == 3
+    assert len(ask(database, english_only, collection, "When was the lighthouse built?")) == 3
 
 
-def test_the_same_text_in_two_documents_is_shown_once(sessions: Sessions, embedder: WordEmbedder) -> None:
+def test_the_same_text_in_two_documents_is_shown_once(database: Engine, embedder: WordEmbedder) -> None:
     copies = [document(f"copy {n}", "The Lighthouse  was built in 1868!", title=f"Title {n}") for n in range(20)]
     spelled = document("spelled", "the lighthouse was built in 1868!")
-    collection = fill(sessions, embedder, [*copies, spelled, *LIGHTS])
+    collection = fill(database, embedder, [*copies, spelled, *LIGHTS])
 
-    found = ask(sessions, embedder, collection, "When was the lighthouse built in 1868?", n=4)
+    found = ask(database, embedder, collection, "When was the lighthouse built in 1868?", n=4)
 
     assert len({passage.text.casefold().replace("  ", " ") for passage in found}) == len(found) == 4
 
 
-def test_long_texts_with_one_beginning_are_two_texts(sessions: Sessions, embedder: WordEmbedder) -> None:
+def test_long_texts_with_one_beginning_are_two_texts(database: Engine, embedder: WordEmbedder) -> None:
     header = "Company confidential. Annual report on the state of all lighthouses and harbours along the coast. " * 2
-    collection = fill(sessions, embedder, [document("a", header + "Red."), document("b", header + "Blue.")])
+    collection = fill(database, embedder, [document("a", header + "Red."), document("b", header + "Blue.")])
 
-    assert sorted(ids(ask(sessions, embedder, collection, "annual report lighthouses"))) == ["a", "b"]
-
-
-def test_an_empty_collection_has_nothing(sessions: Sessions, embedder: WordEmbedder) -> None:
-    collection = fill(sessions, embedder, [])
-    assert ask(sessions, embedder, collection, "anything") == ()
-
-    fill(sessions, embedder, LIGHTS)
-    delete_documents(sessions, "all", [each.document_id for each in LIGHTS])
-    assert ask(sessions, embedder, collection, "lighthouse") == ()
+    assert sorted(ids(ask(database, embedder, collection, "annual report lighthouses"))) == ["a", "b"]
 
 
-def test_an_unknown_collection_is_an_error(sessions: Sessions, embedder: WordEmbedder) -> None:
+def test_an_empty_collection_has_nothing(database: Engine, embedder: WordEmbedder) -> None:
+    collection = fill(database, embedder, [])
+    assert ask(database, embedder, collection, "anything") == ()
+
+    fill(database, embedder, LIGHTS)
+    delete_documents(database, "all", [each.document_id for each in LIGHTS])
+    assert ask(database, embedder, collection, "lighthouse") == ()
+
+
+def test_an_unknown_collection_is_an_error(database: Engine, embedder: WordEmbedder) -> None:
     with pytest.raises(NotFound):
-        ask(sessions, embedder, uuid4(), "anything")
+        ask(database, embedder, uuid4(), "anything")
 
 
 @pytest.mark.parametrize("other", [WordEmbedder(32), WordEmbedder(64, model="test/other")])
 def test_vectors_of_another_model_are_not_compared(
-    sessions: Sessions, embedder: WordEmbedder, other: WordEmbedder
+    database: Engine, embedder: WordEmbedder, other: WordEmbedder
 ) -> None:
-    collection = fill(sessions, embedder, LIGHTS)
+    collection = fill(database, embedder, LIGHTS)
 
     with pytest.raises(DimensionMismatch, match="BURNISH_EMBEDDING_MODEL"):
-        ask(sessions, other, collection, "lighthouse")
+        ask(database, other, collection, "lighthouse")
 
 
 def test_a_database_that_is_down_may_be_asked_again(embedder: WordEmbedder) -> None:
-    nowhere = make_sessions(make_engine("postgresql+psycopg://nobody:secret@127.0.0.1:1/none"))
+    nowhere = make_engine("postgresql+psycopg://nobody:secret@127.0.0.1:1/none")
 
     with pytest.raises(RetrievalFailed) as failure:
         ask(nowhere, embedder, uuid4(), "anything")
@@ -260,10 +257,10 @@ def test_a_database_that_is_down_may_be_asked_again(embedder: WordEmbedder) -> N
     assert "secret" not in str(failure.value)
 
 
-def _many_vectors(session: Session, collection: UUID, count: int, axis: int) -> None:
+def _many_vectors(connection: Connection, collection: UUID, count: int, axis: int) -> None:
     """Chunks of one document, of eight numbers, scattered around an axis; written by the server, for speed."""
-    session.execute(text("SELECT setseed(0.5)"))
-    session.execute(
+    connection.execute(text("SELECT setseed(0.5)"))
+    connection.execute(
         text(
             """
             WITH document AS (
@@ -282,50 +279,51 @@ def _many_vectors(session: Session, collection: UUID, count: int, axis: int) -> 
         ),
         {"collection": collection, "count": count, "axis": axis},
     )
-    session.execute(
+    connection.execute(
         text("UPDATE collections SET chunk_count = :count, word_count = 2 * :count WHERE id = :collection"),
         {"collection": collection, "count": count},
     )
 
 
-def test_large_collections_are_searched_through_the_index_and_do_not_starve_each_other(sessions: Sessions) -> None:
+def test_large_collections_are_searched_through_the_index_and_do_not_starve_each_other(database: Engine) -> None:
     first_axis = [1.0] + [0.0] * 7
     planned = PlannedEmbedder({"near": first_axis}, dimension=8)
-    near, far = (fill(sessions, planned, [], name) for name in ("near", "far"))
-    with sessions.begin() as session:
-        _many_vectors(session, near, 3_000, axis=1)
-        _many_vectors(session, far, 3_000, axis=2)
-    with sessions.begin() as session:
-        session.execute(text("ANALYZE chunks"))
-        session.execute(text("SET LOCAL hnsw.ef_search = 100"))
+    near, far = (fill(database, planned, [], name) for name in ("near", "far"))
+    with database.begin() as connection:
+        _many_vectors(connection, near, 3_000, axis=1)
+        _many_vectors(connection, far, 3_000, axis=2)
+    with database.begin() as connection:
+        connection.execute(text("ANALYZE chunks"))
+        connection.execute(text("SET LOCAL hnsw.ef_search = 100"))
         statement = statements.nearest_statement(8, 50, exact=False)
         asked = {"collection_id": far, "vectors": [vector_literal(np.array(first_axis, np.float32))]}
-        plan = "\n".join(session.scalars(text("EXPLAIN " + statement.text), asked))
-        without_iterating = session.execute(statement, asked).all()
+        plan = "\n".join(connection.scalars(text("EXPLAIN " + statement.text), asked))
+        without_iterating = connection.execute(statement, asked).all()
 
     assert "chunks_embedding_8_idx" in plan
     assert len(without_iterating) < 50
-    assert len(ask(sessions, planned, far, "near", n=50)) == 50
+    assert len(ask(database, planned, far, "near", n=50)) == 50
 
 
-def test_a_search_never_reads_a_large_table_whole(sessions: Sessions) -> None:
+def test_a_search_never_reads_a_large_table_whole(database: Engine) -> None:
     planned = PlannedEmbedder({"common zqmark7": [1.0] + [0.0] * 7}, dimension=8)
-    collection = fill(sessions, planned, [])
-    with sessions.begin() as session:
-        _many_vectors(session, collection, 5_000, axis=1)
-        session.execute(
+    collection = fill(database, planned, [])
+    with database.begin() as connection:
+        _many_vectors(connection, collection, 5_000, axis=1)
+        connection.execute(
             text(
                 "INSERT INTO lexemes SELECT collection_id, 'english', entry.lexeme, count(*)"
                 " FROM chunks CROSS JOIN LATERAL unnest(search) AS entry GROUP BY 1, 3"
             )
         )
-    with sessions.begin() as session:
-        session.execute(text("ANALYZE chunks, lexemes"))
+    with database.begin() as connection:
+        connection.execute(text("ANALYZE chunks, lexemes"))
 
-    with sessions.begin() as session:
-        found = search(session, planned, collection, Retrieve((SearchQuery("common zqmark7"),), 5, 5))
+    with database.begin() as connection:
+        prepared = prepare(planned, Retrieve((SearchQuery("common zqmark7"),), 5, 5))
+        found = find(connection, planned, collection, prepared)
         scans = {
-            name: session.scalar(text("SELECT pg_stat_get_xact_numscans(CAST(:name AS regclass))"), {"name": name})
+            name: connection.scalar(text("SELECT pg_stat_get_xact_numscans(CAST(:name AS regclass))"), {"name": name})
             for name in ("chunks", "chunks_search_idx", "chunks_embedding_8_idx")
         }
 
@@ -333,62 +331,62 @@ def test_a_search_never_reads_a_large_table_whole(sessions: Sessions) -> None:
     assert scans == {"chunks": 0, "chunks_search_idx": 1, "chunks_embedding_8_idx": 1}
 
 
-def test_a_search_looks_up_its_own_words_and_reads_no_others(sessions: Sessions, embedder: WordEmbedder) -> None:
+def test_a_search_looks_up_its_own_words_and_reads_no_others(database: Engine, embedder: WordEmbedder) -> None:
     words = [f"word{number}" for number in range(300)]
-    collection = fill(sessions, embedder, [document(each, each) for each in words])  # of which no statistics are known
+    collection = fill(database, embedder, [document(each, each) for each in words])  # of which no statistics are known
 
-    with sessions.begin() as session:
-        search(session, embedder, collection, Retrieve((SearchQuery("word7 word8"),), 5, 5))
+    with database.begin() as connection:
+        find(connection, embedder, collection, prepare(embedder, Retrieve((SearchQuery("word7 word8"),), 5, 5)))
         read = "SELECT pg_stat_get_xact_tuples_returned(CAST('lexemes_pkey' AS regclass))"
-        assert session.scalar(text(read)) == 2
+        assert connection.scalar(text(read)) == 2
 
 
 def test_a_small_collection_is_searched_exactly_however_near_its_neighbours_are(
-    sessions: Sessions, embedder: WordEmbedder
+    database: Engine, embedder: WordEmbedder
 ) -> None:
-    small = fill(sessions, embedder, LIGHTS, "small")
-    fill(sessions, embedder, [document(str(n), f"lighthouse {n}") for n in range(300)], "neighbours")
+    small = fill(database, embedder, LIGHTS, "small")
+    fill(database, embedder, [document(str(n), f"lighthouse {n}") for n in range(300)], "neighbours")
 
-    with sessions.begin() as session:
-        session.execute(text("SET LOCAL enable_seqscan = off"))
-        session.execute(text("SET LOCAL enable_bitmapscan = off"))
-        found = search(session, embedder, small, Retrieve((SearchQuery("lighthouse"),), 9, 9))
+    with database.begin() as connection:
+        connection.execute(text("SET LOCAL enable_seqscan = off"))
+        connection.execute(text("SET LOCAL enable_bitmapscan = off"))
+        prepared = prepare(embedder, Retrieve((SearchQuery("lighthouse"),), 9, 9))
+        found = find(connection, embedder, small, prepared)
 
     assert sorted(ids(found)) == sorted(each.document_id for each in LIGHTS)
 
 
-def _several(sessions: Sessions, embedder: Embedder, collection: UUID, request: Retrieve) -> list[str]:
-    with sessions() as session:
-        return ids(search(session, embedder, collection, request))
+def _several(database: Engine, embedder: Embedder, collection: UUID, request: Retrieve) -> list[str]:
+    return ids(search(database, embedder, collection, request))
 
 
-def test_the_mean_of_several_queries_is_one_search(sessions: Sessions) -> None:
+def test_the_mean_of_several_queries_is_one_search(database: Engine) -> None:
     planned = PlannedEmbedder(
         {"Alpha.": circle(0), "Beta.": circle(45), "Gamma.": circle(90), "one": circle(0), "another": circle(90)}
     )
-    collection = fill(sessions, planned, [document(each, each) for each in ("Alpha.", "Beta.", "Gamma.")])
+    collection = fill(database, planned, [document(each, each) for each in ("Alpha.", "Beta.", "Gamma.")])
     queries = (SearchQuery("one", "passage"), SearchQuery("another", "passage"))
 
-    assert _several(sessions, planned, collection, Retrieve(queries, 1, 3, "mean")) == ["Beta."]
-    assert _several(sessions, planned, collection, Retrieve(queries, 1, 3, "rrf")) == ["Alpha.", "Gamma."]
+    assert _several(database, planned, collection, Retrieve(queries, 1, 3, "mean")) == ["Beta."]
+    assert _several(database, planned, collection, Retrieve(queries, 1, 3, "rrf")) == ["Alpha.", "Gamma."]
     assert planned.asked[-2:] == [("one", "passage"), ("another", "passage")]
 
 
 @pytest.mark.parametrize("combine", ["mean", "rrf"])
-def test_an_imagined_passage_has_no_vote_by_its_words(sessions: Sessions, combine: Any) -> None:
+def test_an_imagined_passage_has_no_vote_by_its_words(database: Engine, combine: Any) -> None:
     far = circle(180)
     planned = PlannedEmbedder({"xylophone": circle(0), "A violin.": circle(1), "A xylophone.": far})
     documents = [document("violin", "A violin."), document("xylophone", "A xylophone.")]
-    collection = fill(sessions, planned, documents)
+    collection = fill(database, planned, documents)
 
     def first(role: Role) -> list[str]:
-        return _several(sessions, planned, collection, Retrieve((SearchQuery("xylophone", role),), 1, 1, combine))
+        return _several(database, planned, collection, Retrieve((SearchQuery("xylophone", role),), 1, 1, combine))
 
     assert first("passage") == ["violin"]
     assert first("question") == ["xylophone"]
 
 
-def test_the_questions_own_hits_keep_their_seats(sessions: Sessions) -> None:
+def test_the_questions_own_hits_keep_their_seats(database: Engine) -> None:
     imagined = [f"imagined {n}" for n in range(4)]
     right = [f"right{n}" for n in range(3)]
     wrong = [f"wrong{n}" for n in range(6)]
@@ -396,27 +394,27 @@ def test_the_questions_own_hits_keep_their_seats(sessions: Sessions) -> None:
         {each: circle(n) for n, each in enumerate(["question", *right])}
         | {each: circle(150 + n) for n, each in enumerate([*imagined, *wrong])}
     )
-    collection = fill(sessions, planned, [document(each, each) for each in [*right, *wrong]])
+    collection = fill(database, planned, [document(each, each) for each in [*right, *wrong]])
     queries = (*(SearchQuery(each, "passage") for each in imagined), SearchQuery("question"))
 
-    found = _several(sessions, planned, collection, Retrieve(queries, 3, 4))
+    found = _several(database, planned, collection, Retrieve(queries, 3, 4))
 
     assert [each for each in found if each in right] == right[:SEATS]
     assert len(found) == 4
 
 
-def test_a_search_gives_no_more_than_was_asked_for(sessions: Sessions, embedder: WordEmbedder) -> None:
-    collection = fill(sessions, embedder, [document(str(n), f"lighthouse number {n}") for n in range(80)])
+def test_a_search_gives_no_more_than_was_asked_for(database: Engine, embedder: WordEmbedder) -> None:
+    collection = fill(database, embedder, [document(str(n), f"lighthouse number {n}") for n in range(80)])
     one = SearchQuery("lighthouse number")
 
-    assert len(_several(sessions, embedder, collection, Retrieve((one,), 3, 10))) == 3
-    assert len(_several(sessions, embedder, collection, Retrieve((one,), 10, 3))) == 3
-    assert len(_several(sessions, embedder, collection, Retrieve((one,), 70, 70))) == 70
-    assert len(_several(sessions, embedder, collection, Retrieve((one, SearchQuery("7 8")), 3, 10))) <= 6
-    assert _several(sessions, embedder, collection, Retrieve((), 3, 3)) == []
+    assert len(_several(database, embedder, collection, Retrieve((one,), 3, 10))) == 3
+    assert len(_several(database, embedder, collection, Retrieve((one,), 10, 3))) == 3
+    assert len(_several(database, embedder, collection, Retrieve((one,), 70, 70))) == 70
+    assert len(_several(database, embedder, collection, Retrieve((one, SearchQuery("7 8")), 3, 10))) <= 6
+    assert _several(database, embedder, collection, Retrieve((), 3, 3)) == []
 
 
-def test_all_queries_of_one_role_are_embedded_together(sessions: Sessions) -> None:
+def test_all_queries_of_one_role_are_embedded_together(database: Engine) -> None:
     class Counting(WordEmbedder):
         calls = 0
 
@@ -425,10 +423,10 @@ def test_all_queries_of_one_role_are_embedded_together(sessions: Sessions) -> No
             return super().embed(texts, role)
 
     counting = Counting()
-    collection = fill(sessions, counting, LIGHTS)
+    collection = fill(database, counting, LIGHTS)
     counting.calls = 0
 
     queries = (*(SearchQuery(f"lighthouse {n}", "passage") for n in range(5)), SearchQuery("lighthouse"))
-    _several(sessions, counting, collection, Retrieve(queries, 3, 3))
+    _several(database, counting, collection, Retrieve(queries, 3, 3))
 
     assert counting.calls == 2

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 from sqlalchemy import Engine, create_engine
-from sqlalchemy.orm import Session, sessionmaker
-
-Sessions = sessionmaker[Session]
-
-# For updates of mapped rows: none is ever loaded as an object, so the session has nothing to keep in step.
-WITHOUT_SYNC = {"synchronize_session": False}
 
 CONNECT_TIMEOUT_SECONDS = 5
 PREPARE_AFTER = 2  # executions of a statement on a connection
@@ -16,7 +10,10 @@ STATEMENT_TIMEOUT_MILLISECONDS = 60_000
 
 
 def make_engine(database_url: str, *, pool_size: int = 5, application: str = "burnish") -> Engine:
-    """An engine that fails within seconds, rather than hang, where the server is down."""
+    """Use as `with engine.begin() as connection:`; the transaction commits at the end of the block.
+
+    It fails within seconds, rather than hang, where the server is down.
+    """
     return create_engine(
         database_url,
         pool_size=pool_size,
@@ -30,8 +27,3 @@ def make_engine(database_url: str, *, pool_size: int = 5, application: str = "bu
             "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MILLISECONDS} -c timezone=UTC",
         },
     )
-
-
-def make_sessions(engine: Engine) -> Sessions:
-    """Use as `with sessions.begin() as session:`; the transaction commits at the end of the block."""
-    return sessionmaker(engine, expire_on_commit=False)
