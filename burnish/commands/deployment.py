@@ -21,7 +21,7 @@ from burnish.local.home import data_folder, reachable, write_private
 from burnish.settings import Settings
 
 _FILE = "deployment.json"
-_OF_PROVIDERS = ("_API_KEY", "_API_BASE", "_API_VERSION", "_PROXY")
+_OF_PROVIDERS = ("_API_KEY", "_API_BASE", "_BASE_URL", "_API_VERSION", "_PROXY")
 
 
 @dataclass(frozen=True)

@@ -89,10 +89,10 @@ def test_an_ingest_counts_the_documents_and_tells_which_file_cannot_be_read_and_
 
 
 def test_an_ingest_finds_the_key_of_a_provider_in_the_file(shell: Terminal, model: SimulatedModel) -> None:
-    remote = {"BURNISH_EMBEDDING_MODEL": "openai/simulated-embedding", "BURNISH_EMBEDDING_URL": model.url}
     shell.write("remote/loire.md", "The Loire is 1,006 km long.\n")
-    file = shell.write(".env", f"OPENAI_API_KEY={model.key}\n")
-    said = shell.run("ingest", "remote", "--collection", "remote", OPENAI_API_KEY="", **remote)
+    file = shell.write(".env", f"OPENAI_API_KEY={model.key}\nOPENAI_BASE_URL={model.url}\n")
+    of_nobody = {"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "", "BURNISH_EMBEDDING_MODEL": "openai/simulated-embedding"}
+    said = shell.run("ingest", "remote", "--collection", "remote", **of_nobody)
     file.unlink()
     assert "1 new" in said.out, said.err
 
