@@ -16,6 +16,7 @@ of how many equal requests came before it in the run. Filed by position, a strat
 question would be fed replies to questions it never asked; filed by request it keeps every reply that still fits.
 
 Drivers differ only in how they perform: `run` in threads, `arun` on an event loop, and the workers by Celery tasks.
+`arun` tells an observer of each effect that it begins and ends (`burnish.events`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from burnish.effects import Ask, Effect, Note, Retrieve, Strategy, Subquestion, Together
 from burnish.errors import EffectFailed
+from burnish.events import EffectBegun, EffectEnded, Observe, Path
 from burnish.results import Answer
+
+T = TypeVar("T")
 
 SingleEffect: TypeAlias = Retrieve | Ask | Subquestion | Note
 
@@ -138,17 +142,18 @@ def run(
         async def perform_in_pool(effect: Retrieve | Ask) -> Any:
             return await asyncio.get_running_loop().run_in_executor(pool, perform, effect)
 
-        return _run_to_end(arun(asked, begin, perform_in_pool, journal=journal))
+        return run_to_end(arun(asked, begin, perform_in_pool, journal=journal))
 
 
-def _run_to_end(answering: Coroutine[Any, Any, Answer]) -> Answer:
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """What the coroutine returns, for callers who are not on an event loop, and for those who are."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(answering)
+        return asyncio.run(work)
     # The caller is inside a loop, as in a notebook, and a thread runs one loop at a time.
     with ThreadPoolExecutor(1) as beside:
-        return beside.submit(asyncio.run, answering).result()
+        return beside.submit(asyncio.run, work).result()
 
 
 async def arun(
@@ -157,45 +162,68 @@ async def arun(
     perform: Callable[[Retrieve | Ask], Awaitable[Any]],
     *,
     journal: dict[str, Any] | None = None,
+    observe: Observe | None = None,
 ) -> Answer:
     """As `run`, on the caller's event loop: what a strategy asks for together, sub-questions too, runs concurrently.
 
     Where one of several breaks off, the others are brought to their end and recorded before its error is raised.
+    observe: is told of every effect that is not in the journal, in this run and in those of its sub-questions.
     """
-    journal = {} if journal is None else journal
-    flow = Flow(begin(asked), journal)
+    return await _Driver(begin, perform, observe or _ignore).answer(asked, {} if journal is None else journal, ())
 
-    async def record(item: Item) -> None:
+
+def _ignore(_event: EffectBegun | EffectEnded) -> None:
+    pass
+
+
+class _Driver:
+    """Drives a run and the runs of its sub-questions."""
+
+    def __init__(self, begin: Begin, perform: Callable[[Retrieve | Ask], Awaitable[Any]], observe: Observe) -> None:
+        self._begin = begin
+        self._perform = perform
+        self._observe = observe
+
+    async def answer(self, asked: Subquestion, journal: dict[str, Any], path: Path) -> Answer:
+        flow = Flow(self._begin(asked), journal)
+
+        async def record(item: Item) -> None:
+            journal[item.key] = reply = await self._reply_or_failure(item, journal, path)
+            flow.supply(item.key, reply)
+
         try:
-            reply = await _areply(item, begin, perform, journal)
+            while isinstance(step := flow.proceed(), Wanted):
+                if not step.together and not isinstance(step.items[0].effect, Subquestion):
+                    await record(step.items[0])
+                    continue
+                # Tasks of their own, for a chain of sub-questions must not be as deep as the stack.
+                endings = await asyncio.gather(*(record(item) for item in step.items), return_exceptions=True)
+                for broken in filter(None, endings):
+                    raise broken
+        except EffectFailed:
+            _forget_failures(journal)
+            raise
+        return step.answer
+
+    async def _reply_or_failure(self, item: Item, journal: dict[str, Any], path: Path) -> Any:
+        self._observe(EffectBegun(path, item.position, item.effect))
+        try:
+            reply = await self._reply(item, journal, path)
         except EffectFailed as failure:
             reply = failure
-        journal[item.key] = reply
-        flow.supply(item.key, reply)
+        self._observe(EffectEnded(path, item.position, item.effect, reply))
+        return reply
 
-    try:
-        while isinstance(step := flow.proceed(), Wanted):
-            endings = await asyncio.gather(*(record(item) for item in step.items), return_exceptions=True)
-            for broken in filter(None, endings):
-                raise broken
-    except EffectFailed:
-        _forget_failures(journal)
-        raise
-    return step.answer
+    async def _reply(self, item: Item, journal: dict[str, Any], path: Path) -> Any:
+        match item.effect:
+            case Note():
+                return None
+            case Subquestion() as child:
+                return await self.answer(child, journal.setdefault(f"{item.key}/", {}), (*path, item.position))
+            case effect:
+                return await self._perform(effect)
 
 
 def _forget_failures(journal: dict[str, Any]) -> None:
     for key in [key for key, reply in journal.items() if isinstance(reply, EffectFailed)]:
         del journal[key]
-
-
-async def _areply(
-    item: Item, begin: Begin, perform: Callable[[Retrieve | Ask], Awaitable[Any]], journal: dict[str, Any]
-) -> Any:
-    match item.effect:
-        case Note():
-            return None
-        case Subquestion() as child:
-            return await arun(child, begin, perform, journal=journal.setdefault(f"{item.key}/", {}))
-        case effect:
-            return await perform(effect)
