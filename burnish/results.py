@@ -86,7 +86,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class RefinementStep:
-    """One iteration of SelfIRAG: the query it searched with, the answer it gave, and how that answer was judged."""
+    """An iteration of SelfIRAG or an attempt of Self-RAG: its query, the answer it gave, and how that was judged."""
 
     iteration: int
     query: str

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard, cast
 
 from burnish.results import Evaluation
 from burnish.text.normalise import clean, words
+from burnish.text.sentences import sentences
 
 SCORE_SCALE = 5
 MAX_ITEMS = 4
@@ -23,9 +24,12 @@ MAX_BRACKETS = 100
 _DIMENSIONS = ("relevance", "accuracy", "completeness", "clarity")
 _YES = frozenset({"yes", "true", "fully", "full", "نعم"})
 _NO = frozenset({"no", "false", "none", "unsupported", "لا", "كلا"})
+_PARTLY = frozenset({"partly", "partially", "partial", "some", "جزئيا"})
+_CONCLUDES = ("answer is", "الجواب هو", "الاجابه هي")
 _NUMBER = r"[+-]?\d+(?:[.,٫]\d+)?"
 _FRACTION = re.compile(rf"({_NUMBER})\s*(?:/|out of|من)\s*({_NUMBER})")
 _PERCENT = re.compile(rf"({_NUMBER})\s*[%٪]")
+_BARE_DIGITS = re.compile(r'"(?:[^"\\]|\\.)*"|([٠-٩۰-۹]+(?:٫[٠-٩۰-۹]+)?)')  # outside of quoted texts
 _OBJECT = re.compile(r"\{\s*[\"'“”‘’]?\w+[\"'“”‘’]?\s*:")
 _LIST = re.compile(r"\[\s*[\"'“”‘’«{\[]")
 _MARKS = r"(?:\*\*|__)?"
@@ -40,6 +44,31 @@ class Draft:
     answer: str
     quote: str
     supported: bool | None
+
+
+@dataclass(frozen=True)
+class Support:
+    """How far passages bear an answer out: 1 wholly, .5 in part, 0 not. unsupported: the claims that they do not."""
+
+    degree: float
+    unsupported: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sufficiency:
+    """Whether passages suffice for a question, the fact that is missing, and a query for it; "" for those not given."""
+
+    sufficient: bool | None
+    missing: str
+    next_query: str
+
+
+@dataclass(frozen=True)
+class Thought:
+    """A sentence of reasoning. concludes: it gives the answer."""
+
+    text: str
+    concludes: bool
 
 
 def read_object(text: str) -> Mapping[str, Any] | None:
@@ -77,11 +106,65 @@ def read_evaluation(text: str) -> Evaluation | None:
     )
 
 
+def read_support(text: str) -> Support | None:
+    """A reply to `reflecting.support`; None where it says neither fully, partly, yes nor no."""
+    value = _fields(text)
+    said = value.get("supported")
+    grade = read_yes_or_no(said)
+    if grade is None and not (isinstance(said, str) and _PARTLY.intersection(words(said)[:1])):
+        return None
+    return Support(0.5 if grade is None else float(grade), read_texts(value.get("unsupported")))
+
+
+def read_use(text: str) -> float | None:
+    """A reply to `reflecting.use` in [-1, 1]: no and yes are the ends, the marks 1 to 5 are -1, -.5, 0, .5 and 1."""
+    value = _fields(text)
+    useful, mark = read_yes_or_no(value.get("useful")), read_score(value.get("utility"), SCORE_SCALE)
+    if useful is not None:
+        return 1.0 if useful else -1.0
+    degree = None if mark is None else (mark * SCORE_SCALE - 3) / 2
+    return degree if degree is not None and degree >= -1 else None
+
+
+def read_sufficiency(text: str) -> Sufficiency | None:
+    """A reply to `searching.sufficiency`; None where it says neither whether they suffice nor what to search for."""
+    value = _fields(text)
+    sufficient = read_yes_or_no(value.get("sufficient"))
+    missing, query = (_line(value.get(name)) for name in ("missing", "next_query"))
+    return None if sufficient is None and not missing and not query else Sufficiency(sufficient, missing, query)
+
+
+def read_query(text: str) -> str | None:
+    """A reply to `searching.rephrase`, as one line: its query, or the whole of a reply in plain words."""
+    return _line(_read_text(text, "query")) or None
+
+
+def read_thought(text: str) -> Thought | None:
+    """A reply to `searching.think`: its first sentence; None where there is none."""
+    plain = clean(_without_thoughts(text)).strip()
+    first = next((plain[sentence.start : sentence.end] for sentence in sentences(plain)), None)
+    if first is None or not words(first):
+        return None
+    return Thought(_line(first), any(f" {phrase} " in f" {' '.join(words(first))} " for phrase in _CONCLUDES))
+
+
+def read_choice(text: str, names: Sequence[str]) -> tuple[str, str] | None:
+    """A reply to `choosing.choose`: one of the names, and why; None where it names none of them."""
+    value = _fields(text)
+    said = "_".join(words(_line(value.get("strategy"))))
+    return (said, _line(value.get("reason"))) if said in names else None
+
+
 def read_merged(text: str) -> str | None:
     """A reply to `planning.merge`: its answer, or the whole of a reply in plain words; None where there is neither."""
+    return _read_text(text, "answer")
+
+
+def _read_text(text: str, name: str) -> str | None:
+    """The text of this name in the reply's object; of a reply without any object the whole."""
     value = _fields(text)
     if value:
-        return _text(value.get("answer")) or None
+        return _text(value.get(name)) or None
     plain = clean(_without_thoughts(text)).strip()
     return plain if plain and "{" not in plain else None
 
@@ -192,6 +275,7 @@ def _start(text: str, pattern: re.Pattern[str], otherwise: str) -> int:
 def _repaired(text: str) -> Any:
     import json_repair
 
+    text = _BARE_DIGITS.sub(lambda match: _as_written_in_json(match[1]) if match[1] else match[0], text)
     if text.count("{") + text.count("[") > MAX_BRACKETS:
         return None
     try:
@@ -200,6 +284,15 @@ def _repaired(text: str) -> Any:
         return None
 
 
+def _as_written_in_json(digits: str) -> str:
+    return "".join("." if digit == "٫" else str(int(digit)) for digit in digits)
+
+
 def _text(value: str | float | None) -> str:
     is_nothing = value is None or (isinstance(value, float) and not math.isfinite(value))
     return "" if is_nothing else clean(str(value)).strip()
+
+
+def _line(value: Any) -> str:
+    """A text as one line; "" for what is none."""
+    return " ".join(_text(value).split()) if isinstance(value, str) else ""

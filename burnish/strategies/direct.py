@@ -8,6 +8,9 @@ from burnish.strategies.evidence import answer_from, find
 
 
 def direct(question: str, config: StrategyConfig) -> Strategy:
-    """Answer from the passages that the question itself finds."""
-    passages = yield from find(question, config.search)
+    """Answer from the passages that the question itself finds.
+
+    Takes no call where nothing is found and one for an answer, two if the first cannot be read; one retrieval.
+    """
+    passages = yield from find(question, config)
     return (yield from answer_from(question, passages, config))

@@ -15,9 +15,10 @@ from burnish.effects import Ask, Effect, Prompt, Reply, Retrieve, SearchQuery, S
 from burnish.errors import EffectFailed, ReplyUnreadable
 from burnish.prompts import answering, judging, wording
 from burnish.results import Answer, Citation, Evaluation, Outcome, Passage
+from burnish.strategies.imagining import imagined_search
 from burnish.text.fusion import reciprocal_rank_fusion
 from burnish.text.language import detect_language
-from burnish.text.normalise import text_hash
+from burnish.text.normalise import text_hash, words
 from burnish.text.quotes import find_quote, grounding
 from burnish.verdicts import Draft, read_draft, read_yes_or_no
 
@@ -28,29 +29,49 @@ UNSUPPORTED_CEILING = 0.2
 MIN_GROUNDING = 0.5
 
 
-def find(query: str, config: SearchConfig) -> Generator[Effect, Any, tuple[Passage, ...]]:
-    """The passages for a query, best first; graded one by one where the configuration says so."""
-    request = Retrieve((SearchQuery(query),), top_k=config.top_k, limit=config.top_k)
-    passages = yield from retrieve(request)
-    return (yield from grade(query, passages, config)) if config.grade_passages else passages
+def find(query: str, config: StrategyConfig, earlier: int = 0) -> Generator[Effect, Any, tuple[Passage, ...]]:
+    """The passages for a query, best first; graded one by one where the configuration says so.
+
+    earlier: how many searches of the same run went before.
+    """
+    passages = yield from search(query, config, earlier)
+    return (yield from grade(query, passages, config.search)) if config.search.grade_passages else passages
+
+
+def search(query: str, config: StrategyConfig, earlier: int = 0) -> Generator[Effect, Any, tuple[Passage, ...]]:
+    """The passages for a query, best first, by the configured retriever; none of them graded."""
+    top_k = config.search.top_k
+    request = Retrieve((SearchQuery(query),), top_k, limit=top_k)
+    if config.search.retriever == "hyde":
+        request, _ = yield from imagined_search(query, config, top_k, earlier)
+    return (yield from retrieve(request))
 
 
 def grade(
     question: str, passages: Sequence[Passage], config: SearchConfig
 ) -> Generator[Effect, Any, tuple[Passage, ...]]:
     """The passages that the model finds helpful. One whose grade cannot be had is kept: unknown is not irrelevant."""
-    replies = yield from ask_together(Ask(judging.relevance(question, passage)) for passage in passages)
+    grades = yield from relevance_of(question, passages)
     return tuple(
         passage
-        for passage, reply in zip(passages, replies, strict=True)
-        if isinstance(reply, EffectFailed) or is_relevant(reply, config.relevance_threshold)
+        for passage, relevance in zip(passages, grades, strict=True)
+        if relevance is None or relevance >= config.relevance_threshold
     )
 
 
-def is_relevant(reply: Reply, threshold: float) -> bool:
-    """By the share of "yes" in the probability of yes and no where it is known, else by the word."""
+def relevance_of(question: str, passages: Sequence[Passage]) -> Generator[Effect, Any, tuple[float | None, ...]]:
+    """How likely each passage helps, in [0, 1], one token asked for each; None where that cannot be had or read."""
+    replies = yield from ask_together(Ask(judging.relevance(question, passage)) for passage in passages)
+    return tuple(None if isinstance(reply, EffectFailed) else likelihood_of_yes(reply) for reply in replies)
+
+
+def likelihood_of_yes(reply: Reply) -> float | None:
+    """The share of "yes" in the probability of yes and no where it is known, else 1 or 0 by the word."""
     yes, no = (reply.probabilities.get(choice, 0.0) for choice in (judging.YES, judging.NO))
-    return yes / (yes + no) >= threshold if yes + no > 0 else read_yes_or_no(reply.text) is not False
+    if yes + no > 0:
+        return yes / (yes + no)
+    word = read_yes_or_no(reply.text)
+    return None if word is None else float(word)
 
 
 def answer_from(
@@ -83,7 +104,12 @@ def ask_for(prompt: Prompt, read: Callable[[str], T | None], question: str) -> G
 
 
 def check(evaluation: Evaluation, draft: Draft, passages: Sequence[Passage]) -> Evaluation:
-    """The evaluation, with how far the passages bear the answer out by comparison, and its quote with it."""
+    """The evaluation, with how far the passages bear the answer out by comparison, and its quote with it.
+
+    A bare yes or no cannot be compared: it is no word of the passages that it follows from.
+    """
+    if len(words(draft.answer)) == 1 and read_yes_or_no(draft.answer) is not None:
+        return evaluation
     share = grounding(draft.answer, [passage.text for passage in passages], detect_language(draft.answer))
     if share is not None and not cite(draft.quote, passages):
         share = min(share, UNQUOTED_CEILING)

@@ -11,7 +11,7 @@ trusted no further than they are, than it agrees with them, and than the share o
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any, TypeGuard
 
@@ -20,33 +20,39 @@ from burnish.effects import Effect, Strategy, Subquestion, answer_together, note
 from burnish.errors import EffectFailed
 from burnish.prompts import planning
 from burnish.results import Answer, Citation, Outcome, Passage, SubAnswer
+from burnish.strategies.cues import is_complex
 from burnish.strategies.direct import direct
 from burnish.strategies.evidence import MIN_GROUNDING, abstain, ask_for, distinct
 from burnish.strategies.hyde import hyde
+from burnish.strategies.multi_hop import multi_hop
 from burnish.strategies.self_irag import self_irag
+from burnish.strategies.self_rag import self_rag
 from burnish.text.language import detect_language
 from burnish.text.normalise import words
 from burnish.text.quotes import grounding
 from burnish.verdicts import read_merged, read_sub_questions
 
-LEAVES = {"direct": direct, "self_irag": self_irag, "hyde": hyde}
+LEAVES: dict[str, Callable[[str, StrategyConfig], Strategy]] = {
+    "direct": direct,
+    "self_irag": self_irag,
+    "hyde": hyde,
+    "self_rag": self_rag,
+    "multi_hop": multi_hop,
+}
 MIN_PART_LENGTH = 4
 _REFERENCE = re.compile(r"#(\d{1,3})(?!\d)")
-
-# Words, folded, whose first letter is their own.
-_OWN_WAW = """
-وزير وزاره وزراء واحد واحده وطني وطنيه وجود وثيقه وثائق وظيفه وظائف ولايه ولايات وسيله وسائل وباء والد والده والدين
-وحده وحدات وفاه وفيات وصول ورشه ورقه وسام وكيل وكاله واجب واجبات واقع وادي
-"""
-# Words of two letters that stand behind "and": how many, what, who, whether, which; in, of, with, no, not; he, she.
-_SHORT_AFTER_WAW = frozenset(["كم", "ما", "من", "هل", "اي", "في", "عن", "مع", "لا", "لم", "هو", "هي"])
-_BEGIN_WITH_WAW = frozenset(_OWN_WAW.split())
 
 PartResult = Answer | EffectFailed
 
 
 def recursive(question: str, config: StrategyConfig, depth: int = 0, ancestors: tuple[str, ...] = ()) -> Strategy:
-    """Answer a compound question from the answers to its parts, and any other by the configured leaf strategy."""
+    """Answer a compound question from the answers to its parts, and any other by the configured leaf strategy.
+
+    A simple question takes what its leaf takes. One that is taken apart takes two calls (plan and merge) and what its
+    parts take; one whose plan comes to nothing a call and its leaf's. No more than `max_nodes` questions are asked in
+    all, so no more than `max_nodes` times the retrievals of a leaf, and its calls and two. A plan or merge that cannot
+    be read is asked for once more.
+    """
     parts: tuple[str, ...] = ()
     if may_split(question, config.recursive, depth):
         parts = yield from split(question, config.recursive, ancestors)
@@ -60,30 +66,6 @@ def recursive(question: str, config: StrategyConfig, depth: int = 0, ancestors: 
 
 def may_split(question: str, config: RecursiveConfig, depth: int) -> bool:
     return depth < config.max_depth and config.max_nodes > 2 and is_complex(question, config)
-
-
-def is_complex(question: str, config: RecursiveConfig) -> bool:
-    """Long enough, and holding at least two different keywords as whole words.
-
-    Arabic writes "and" and "the" onto the word that follows: a keyword counts behind them, and و counts there itself.
-    """
-    if len(question) < config.min_query_length:
-        return False
-    keywords = {" ".join(bare(word) for word in words(keyword)) for keyword in config.complexity_keywords}
-    found = [part for word in words(question) for part in _apart(word)]
-    spaced = f" {' '.join(found)} "
-    return sum(f" {keyword} " in spaced for keyword in keywords if keyword) >= 2
-
-
-def _apart(word: str) -> tuple[str, ...]:
-    rest = word[1:]
-    is_joined = word[0] == "و" and (rest in _SHORT_AFTER_WAW or (len(word) > 3 and word not in _BEGIN_WITH_WAW))
-    return ("و", bare(rest)) if is_joined else (bare(word),)
-
-
-def bare(word: str) -> str:
-    """A folded word without the Arabic article."""
-    return word.removeprefix("ال") if len(word) > 4 else word
 
 
 def split(question: str, config: RecursiveConfig, ancestors: Sequence[str]) -> Generator[Effect, Any, tuple[str, ...]]:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from burnish.effects import Strategy, Subquestion
 from burnish.errors import InvalidInput
-from burnish.strategies.direct import direct
-from burnish.strategies.hyde import hyde
-from burnish.strategies.recursive import recursive
-from burnish.strategies.self_irag import self_irag
+from burnish.strategies.auto import auto
+from burnish.strategies.recursive import LEAVES, recursive
 
-STRATEGY_NAMES = ("direct", "self_irag", "hyde", "recursive")
+STRATEGY_NAMES = ("direct", "self_irag", "hyde", "recursive", "self_rag", "multi_hop", "auto")
 
 
 def begin(asked: Subquestion) -> Strategy:
     """The strategy that was asked for, ready to run. Raises InvalidInput for a name that is not known."""
     match check_strategy(asked.strategy):
-        case "direct":
-            return direct(asked.question, asked.config)
-        case "self_irag":
-            return self_irag(asked.question, asked.config)
-        case "hyde":
-            return hyde(asked.question, asked.config)
-        case _:
+        case "recursive":
             return recursive(asked.question, asked.config, asked.depth, asked.ancestors)
+        case "auto":
+            return auto(asked.question, asked.config, asked.depth, asked.ancestors)
+        case leaf:
+            return LEAVES[leaf](asked.question, asked.config)
 
 
 def check_strategy(name: str) -> str:

@@ -43,7 +43,7 @@ def self_irag(question: str, config: StrategyConfig) -> Strategy:
     query: str | None = question
     while query is not None and len(candidates) < config.self_irag.max_refinement_iterations:
         try:
-            passages = yield from look_further(query, passages, config)
+            passages = yield from look_further(query, passages, config, len(candidates))
             candidate = yield from iterate(question, query, passages, candidates, config.self_irag)
         except EffectFailed as failure:
             if not candidates:
@@ -56,9 +56,9 @@ def self_irag(question: str, config: StrategyConfig) -> Strategy:
 
 
 def look_further(
-    query: str, before: Sequence[Passage], config: StrategyConfig
+    query: str, before: Sequence[Passage], config: StrategyConfig, earlier: int
 ) -> Generator[Effect, Any, tuple[Passage, ...]]:
-    found = yield from find(query, config.search)
+    found = yield from find(query, config, earlier)
     return accumulate(before, distinct(found), config.search.max_passages)
 
 

@@ -32,6 +32,7 @@ class World:
         self.searches: list[Retrieve] = []
         self.subquestions: list[Subquestion] = []
         self.records: list[AuditRecord] = []
+        self.boundaries = 0
         self._found = found
         self._rules = {kind: _in_turn(rule) for kind, rule in rules.items()}
 
@@ -51,14 +52,15 @@ class World:
         flow = Flow(begin(asked))
         while isinstance(step := flow.proceed(), Wanted):
             for item in step.items:
-                flow.supply(item.key, self._perform(item.effect))
+                flow.supply(item.key, self.perform(item.effect))
         return step.answer
 
-    def _perform(self, effect: Retrieve | Ask | Subquestion | Note) -> Any:
+    def perform(self, effect: Retrieve | Ask | Subquestion | Note) -> Any:
         assert len(self.calls) + len(self.searches) + len(self.subquestions) < MOST_EFFECTS, "it would go on for ever"
         match effect:
             case Note():
                 self.records += effect.records
+                self.boundaries += effect.boundary
                 return None
             case Retrieve():
                 self.searches.append(effect)
@@ -84,7 +86,7 @@ def _in_turn(rule: Rule) -> Callable[[Ask], Said]:
 
 
 def passage(text: str, number: int = 1, *, title: str = "Title", start: int = 0, language: str = "en") -> Passage:
-    return Passage(f"c{number}", f"d{number}", title, text, start, start + len(text), language, 1 / number)
+    return Passage(f"c{number}", f"d{number}", title, text, start, start + len(text), language, 1 / (1 + number))
 
 
 def draft(answer: str, quote: str = "", supported: str = "yes", **more: Any) -> str:
@@ -93,6 +95,23 @@ def draft(answer: str, quote: str = "", supported: str = "yes", **more: Any) -> 
 
 def scores(each: float) -> dict[str, Any]:
     return dict.fromkeys(("relevance", "accuracy", "completeness", "clarity"), each)
+
+
+def support(degree: str = "yes", *unsupported: str) -> str:
+    return json.dumps({"context_says": "", "supported": degree, "unsupported": unsupported}, ensure_ascii=False)
+
+
+def use(useful: str = "yes") -> str:
+    return json.dumps({"asked": "it", "useful": useful})
+
+
+def utility(mark: int) -> str:
+    return json.dumps({"asked": "it", "utility": mark})
+
+
+def sufficiency(sufficient: str, missing: str = "", next_query: str = "") -> str:
+    told = {"known": "", "sufficient": sufficient, "missing": missing, "next_query": next_query}
+    return json.dumps(told, ensure_ascii=False)
 
 
 def judgement(each: float, supported: str = "yes", **more: Any) -> str:

@@ -16,6 +16,7 @@ from burnish.config import HyDEConfig, SearchConfig, StrategyConfig
 from burnish.errors import InvalidInput
 from burnish.prompts import wording
 from burnish.results import Answer, Outcome, Passage
+from burnish.strategies.registry import STRATEGY_NAMES
 
 QUESTION = "How long is the Danube?"
 DANUBE = passage("The Danube is 2,850 km long.")
@@ -80,9 +81,14 @@ Asking = Callable[..., Answer]
 
 
 @both_ways
-@pytest.mark.parametrize("strategy", ["direct", "self_irag", "hyde", "recursive"])
+@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 def test_every_strategy_is_asked_by_its_name(ask: Asking, strategy: str) -> None:
-    assert ask(strategy=strategy).text == "2,850 km"
+    checked = json.dumps({**json.loads(GOOD), "useful": "yes", "sufficient": "yes"})
+
+    def says(prompt: str) -> str:
+        return "yes" if "yes or no" in prompt else checked
+
+    assert ask(strategy=strategy, language_model=Model(says)).text == "2,850 km"
 
 
 def test_coroutines_are_awaited_where_they_are_offered() -> None:
@@ -123,16 +129,33 @@ def test_a_retriever_that_raises_gives_a_failed_answer(ask: Asking, found: Excep
 
 
 @both_ways
-@pytest.mark.parametrize("found", [["a text"], [{"text": "a"}], [(DANUBE, 0.5)], None, 5, [None]])
-def test_what_is_no_passage_is_a_failure_and_not_an_empty_context(ask: Asking, found: Any) -> None:
-    assert ask(retriever=Search(found)).outcome is Outcome.FAILED
+@pytest.mark.parametrize("found", [[5], [b"a text"], [("two", "texts")], [object()], {"count": 0}, None, 5, [None]])
+def test_what_cannot_be_read_is_a_failure_and_not_an_empty_context(ask: Asking, found: Any) -> None:
+    answer = ask(retriever=Search(found))
+    assert (answer.outcome, answer.trace["stopped_by"]) == (Outcome.FAILED, "UnknownShape")
 
 
 @both_ways
-@pytest.mark.parametrize("said", [{"error": "quota"}, None, b"bytes", 5])
-def test_what_is_no_text_is_a_failure_and_not_an_answer(ask: Asking, said: Any) -> None:
+@pytest.mark.parametrize("found", [[DANUBE.text], [{"text": DANUBE.text}], [(DANUBE, 0.5)], {"results": [DANUBE.text]}])
+def test_passages_come_in_the_shapes_of_other_libraries(ask: Asking, found: Any) -> None:
+    answer = ask(retriever=Search(found))
+    assert (answer.text, [passage.text for passage in answer.evidence]) == ("2,850 km", [DANUBE.text])
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("said", "failure"),
+    [
+        ({"error": "quota"}, "LanguageModelRefused"),
+        ("Error: connection lost", "LanguageModelUnavailable"),
+        (None, "LanguageModelFailed"),
+        (b"bytes", "LanguageModelFailed"),
+        (5, "LanguageModelFailed"),
+    ],
+)
+def test_what_is_no_answer_is_a_failure_and_not_an_answer(ask: Asking, said: Any, failure: str) -> None:
     answer = ask(language_model=Model(said))
-    assert (answer.outcome, answer.trace["stopped_by"]) == (Outcome.FAILED, "LanguageModelFailed")
+    assert (answer.outcome, answer.trace["stopped_by"]) == (Outcome.FAILED, failure)
 
 
 @both_ways

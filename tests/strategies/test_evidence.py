@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
-from scripted import World, draft, passage, scores
+from scripted import World, draft, passage, scores, sufficiency, support, use
 
-from burnish.config import SearchConfig, StrategyConfig
+from burnish.config import HyDEConfig, SearchConfig, StrategyConfig
 from burnish.effects import Ask, Reply
 from burnish.errors import EffectFailed, LanguageModelUnavailable, ReplyUnreadable, RetrievalFailed
 from burnish.prompts import wording
-from burnish.results import Outcome
+from burnish.results import Outcome, Passage
 from burnish.strategies.evidence import cite, distinct
+from burnish.strategies.registry import STRATEGY_NAMES
 
 QUESTION = "How long is the Danube?"
 DANUBE = passage("The Danube is 2,850 km long.", start=100)
 GOOD = draft("2,850 km", "The Danube is 2,850 km long")
 HYPOTHESIS = "A passage that is long enough to be searched with, about a river."
-EMPTY_WORLDS = ["direct", "self_irag", "recursive"]
+EMPTY_WORLDS = ["direct", "self_irag", "recursive", "multi_hop", "auto"]
+QUERY = '{"query": "river length"}'
 
 
 @pytest.mark.parametrize("strategy", EMPTY_WORLDS)
@@ -34,7 +36,7 @@ def test_hyde_asks_only_for_what_it_searches_with_when_nothing_is_found() -> Non
     assert set(world.kinds) == {"hypothesise"}
 
 
-@pytest.mark.parametrize("strategy", ["direct", "self_irag", "hyde", "recursive"])
+@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 @pytest.mark.parametrize(
     ("question", "language"),
     [(QUESTION, "en"), ("كم يبلغ طول نهر الدانوب؟", "ar"), ("Quelle est la longueur du Danube et des autres ?", "en")],
@@ -42,21 +44,21 @@ def test_hyde_asks_only_for_what_it_searches_with_when_nothing_is_found() -> Non
 def test_it_abstains_in_the_language_of_the_question(
     strategy: str, question: str, language: Literal["en", "ar"]
 ) -> None:
-    answer = World(found=(), hypothesise=HYPOTHESIS).answer(question, strategy)
+    answer = World(found=(), hypothesise=HYPOTHESIS, rephrase=QUERY, choose="").answer(question, strategy)
     assert answer.text == wording.NO_EVIDENCE[language]
 
 
-@pytest.mark.parametrize("strategy", ["direct", "self_irag", "hyde", "recursive"])
+@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 def test_a_search_that_is_down_is_a_failure_and_no_abstention(strategy: str) -> None:
     world = World(found=RetrievalFailed("down"), hypothesise=HYPOTHESIS)
     with pytest.raises(RetrievalFailed):
         world.answer(QUESTION, strategy)
 
 
-@pytest.mark.parametrize("strategy", ["direct", "self_irag", "hyde", "recursive"])
+@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
 def test_a_model_that_is_down_is_a_failure_and_no_abstention(strategy: str) -> None:
     down = LanguageModelUnavailable("down")
-    world = World(found=[DANUBE], hypothesise=down, answer=down, answer_and_judge=down)
+    world = World(found=[DANUBE], hypothesise=down, answer=down, answer_and_judge=down, relevance=down, rephrase=down)
     with pytest.raises(LanguageModelUnavailable):
         world.answer(QUESTION, strategy)
 
@@ -151,6 +153,34 @@ def test_texts_that_repeat_are_shown_once_and_a_shared_header_is_no_repetition()
     assert world.shown("answer")[0].count("<passage ") == 5
 
 
+def answering_from(*found: Passage) -> World:
+    """A world in which every strategy comes to its answer."""
+    return World(
+        found=found,
+        answer=GOOD,
+        answer_and_judge=draft("2,850 km", "The Danube is 2,850 km long", **scores(5)),
+        hypothesise=HYPOTHESIS,
+        relevance="yes",
+        support=support(),
+        use=use(),
+        sufficiency=sufficiency("yes"),
+    )
+
+
+@pytest.mark.parametrize("strategy", STRATEGY_NAMES)
+def test_eight_clauses_under_one_header_are_all_shown_and_copies_of_one_text_once(strategy: str) -> None:
+    header = "General terms and conditions for the carriage of goods on the Danube, which is 2,850 km long. " * 2
+    clauses = [passage(f"{header}Clause {n}: terms.", n) for n in range(8)]
+    copies = [passage(f"  {clauses[0].text.upper()} ", n) for n in range(8, 12)]
+    config = StrategyConfig(search=SearchConfig(top_k=12, max_passages=12), hyde=HyDEConfig(max_final_docs=12))
+    world = answering_from(*clauses, *copies)
+    answer = world.answer(QUESTION, strategy, config)
+    assert answer.evidence == tuple(clauses)
+    assert len(header) > 120
+    written_from = next(call for call in world.calls if call.prompt.kind in ("answer", "answer_and_judge"))
+    assert written_from.prompt.user.count("<passage ") == 8
+
+
 def test_of_texts_that_repeat_the_best_keeps_its_place() -> None:
     one, two, three = passage("one", 1), passage("two", 2), passage("three", 3)
     assert distinct([one, two, passage("ONE", 4), three, passage(" two", 5)]) == (one, two, three)
@@ -191,6 +221,12 @@ def test_grading_drops_what_does_not_help_and_keeps_what_it_cannot_tell() -> Non
 def test_citing_nothing_gives_nothing() -> None:
     assert cite("", [DANUBE]) is None
     assert cite("Danube", []) is None
+
+
+@pytest.mark.parametrize("answer", ["Yes", "no.", "نعم"])
+def test_a_bare_yes_or_no_cannot_be_compared_and_so_has_no_confidence_of_its_own(answer: str) -> None:
+    said = World(found=[DANUBE], answer=draft(answer, "The Danube is 2,850 km long")).answer(QUESTION)
+    assert (said.text, said.confidence, len(said.citations)) == (answer, None, 1)
 
 
 def test_nothing_that_a_store_cannot_hold_gets_out_of_a_reply() -> None:

@@ -11,11 +11,25 @@ import jsonschema
 import pytest
 from scripted import passage
 
+from burnish.config import CANDIDATES
 from burnish.effects import Prompt
-from burnish.prompts import answering, judging, planning
+from burnish.prompts import answering, choosing, judging, planning, reflecting, searching
 from burnish.prompts.wording import inert, once_more, show_passages
 from burnish.results import Evaluation, RefinementStep
-from burnish.verdicts import read_draft, read_evaluation, read_merged, read_sub_questions
+from burnish.verdicts import (
+    Sufficiency,
+    Support,
+    read_choice,
+    read_draft,
+    read_evaluation,
+    read_merged,
+    read_query,
+    read_sub_questions,
+    read_sufficiency,
+    read_support,
+    read_thought,
+    read_use,
+)
 
 ENGLISH, ARABIC = "How long is the Danube?", "كم يبلغ طول نهر الدانوب؟"
 DANUBE = passage("The Danube is 2,850 km long.")
@@ -30,13 +44,22 @@ PROMPTS: dict[str, Callable[[str], Prompt]] = {
     "hypothesise": lambda question: planning.hypothesise(question, 0),
     "decompose": lambda question: planning.decompose(question, 4),
     "merge": lambda question: planning.merge(question, [("What is it?", "A river")]),
+    "support": lambda question: reflecting.support(question, "2,850 km", [DANUBE], graded=False),
+    "support (graded)": lambda question: reflecting.support(question, "2,850 km", [DANUBE], graded=True),
+    "use": lambda question: reflecting.use(question, "2,850 km", graded=False),
+    "use (graded)": lambda question: reflecting.use(question, "2,850 km", graded=True),
+    "rephrase": lambda question: searching.rephrase(question, ["Danube"]),
+    "sufficiency": lambda question: searching.sufficiency(question, [DANUBE], ["Danube"]),
+    "think": lambda question: searching.think(question, [DANUBE], ["2,850"]),
+    "choose": lambda question: choosing.choose(question, CANDIDATES),
 }
+WITHOUT_SCHEMA = ("relevance", "hypothesise", "think")
 every_prompt = pytest.mark.parametrize("kind", PROMPTS)
 
 
 @every_prompt
 def test_its_kind_is_its_name(kind: str) -> None:
-    assert PROMPTS[kind](ENGLISH).kind == kind
+    assert PROMPTS[kind](ENGLISH).kind == kind.partition(" ")[0]
 
 
 @every_prompt
@@ -76,7 +99,7 @@ def test_every_text_and_list_of_a_wanted_reply_has_a_greatest_length(kind: str) 
         check(schema)
 
 
-@pytest.mark.parametrize("kind", ["answer", "answer_and_judge", "judge", "decompose", "merge"])
+@pytest.mark.parametrize("kind", [kind for kind in PROMPTS if kind not in (*WITHOUT_SCHEMA, "rewrite")])
 @pytest.mark.parametrize("question", [ENGLISH, ARABIC])
 def test_the_examples_in_a_prompt_fit_its_schema(kind: str, question: str) -> None:
     prompt = PROMPTS[kind](question)
@@ -96,10 +119,53 @@ def test_a_quote_and_whether_it_supports_the_answer_are_asked_for_before_any_sco
         assert names.index("supported") < names.index("relevance")
 
 
-def test_examples_are_read_as_they_are_meant() -> None:
-    def examples(prompt: Prompt) -> list[str]:
-        return [line for line in prompt.system.splitlines() if line.startswith("{")]
+def examples(prompt: Prompt) -> list[str]:
+    return [line for line in prompt.system.splitlines() if line.startswith("{")]
 
+
+@pytest.mark.parametrize("kind", ["support", "support (graded)", "use", "use (graded)", "sufficiency", "choose"])
+@pytest.mark.parametrize("question", [ENGLISH, ARABIC])
+def test_what_is_seen_or_wanted_is_written_before_the_verdict(kind: str, question: str) -> None:
+    names = list((PROMPTS[kind](question).schema or {})["properties"])
+    assert names[0] in ("context_says", "asked", "known", "reason")
+    assert len(examples(PROMPTS[kind](question))) == 2
+
+
+@pytest.mark.parametrize("question", [ENGLISH, ARABIC])
+def test_the_examples_of_grades_and_searches_are_read_as_they_are_meant(question: str) -> None:
+    bad, good = (read_support(each) for each in examples(PROMPTS["support"](question)))
+    assert (bad and bad.degree, good) == (0.0, Support(1.0, ()))
+    assert bad
+    assert len(bad.unsupported) == 1
+    graded = [read_support(each) for each in examples(PROMPTS["support (graded)"](question))]
+    assert [grade and grade.degree for grade in graded] == [0.0, 1.0]
+    assert [read_use(each) for each in examples(PROMPTS["use"](question))] == [-1.0, 1.0]
+    assert [read_use(each) for each in examples(PROMPTS["use (graded)"](question))] == [-1.0, 1.0]
+    lacking, enough = (read_sufficiency(each) for each in examples(PROMPTS["sufficiency"](question)))
+    assert lacking
+    assert (lacking.sufficient, bool(lacking.missing), bool(lacking.next_query)) == (False, True, True)
+    assert enough == Sufficiency(True, "", "")
+    assert all(read_query(each) for each in examples(PROMPTS["rephrase"](question)))
+    choices = [read_choice(each, CANDIDATES) for each in examples(PROMPTS["choose"](question))]
+    assert [choice and choice[0] for choice in choices] == ["multi_hop", "self_irag"]
+    assert all(choice and choice[1] for choice in choices)
+
+
+@pytest.mark.parametrize("question", [ENGLISH, ARABIC])
+def test_the_example_thoughts_lead_on_and_conclude(question: str) -> None:
+    prompt = PROMPTS["think"](question)
+    cue = prompt.user.splitlines()[-1]
+    thoughts = [read_thought(line.removeprefix(cue)) for line in prompt.system.splitlines() if line.startswith(cue)]
+    assert [thought and thought.concludes for thought in thoughts] == [False, True]
+
+
+def test_only_the_candidates_are_offered() -> None:
+    prompt = choosing.choose(ARABIC, ("hyde", "direct"))
+    assert [line.split(":")[0] for line in prompt.user.splitlines() if line.startswith("- ")] == ["- hyde", "- direct"]
+    assert dict(prompt.schema or {})["properties"]["strategy"]["enum"] == ["hyde", "direct"]
+
+
+def test_examples_are_read_as_they_are_meant() -> None:
     good, bad = examples(answering.answer_and_judge(ENGLISH, [DANUBE], None))
     draft, evaluation = read_draft(good), read_evaluation(good)
     assert draft
@@ -151,6 +217,12 @@ def everywhere(text: str) -> list[str]:
         planning.merge(ENGLISH, [(text, text)]).user,
         planning.decompose(text, 4).user,
         planning.hypothesise(text, 0).user,
+        reflecting.support(text, text, [passage(text)], graded=True).user,
+        reflecting.use(text, text, graded=False).user,
+        searching.rephrase(text, [text]).user,
+        searching.sufficiency(text, [passage(text)], [text]).user,
+        searching.think(text, [passage(text)], [text]).user,
+        choosing.choose(text, CANDIDATES).user,
     ]
 
 

@@ -8,10 +8,11 @@ import pytest
 from scripted import World, draft, passage, scores
 
 from burnish.config import RecursiveConfig, StrategyConfig
-from burnish.effects import Ask, Retrieve
+from burnish.effects import Ask, Reply, Retrieve, Subquestion, Together
 from burnish.errors import EffectFailed, LanguageModelUnavailable
 from burnish.results import Outcome, Passage, SubAnswer
-from burnish.strategies.recursive import is_complex
+from burnish.strategies.cues import is_complex
+from burnish.strategies.registry import begin
 
 QUESTION = "What are the causes and effects of flooding, and how do cities prepare?"
 CAUSES, EFFECTS, PREPARING = (
@@ -67,6 +68,15 @@ def test_a_compound_question_is_taken_apart_answered_and_put_together() -> None:
         SubAnswer(n, part, ANSWERS[part][0], 1, Outcome.SUCCEEDED, 1.0)
         for n, part in enumerate((CAUSES, EFFECTS, PREPARING))
     ]
+
+
+def test_parts_that_need_nothing_of_each_other_are_asked_together_and_in_their_order() -> None:
+    steps = begin(Subquestion(QUESTION, "recursive", StrategyConfig(), depth=0))
+    next(steps)
+    children = steps.send(Reply(parts(CAUSES, EFFECTS, PREPARING)))
+    assert isinstance(children, Together)
+    asked = [child.question for child in children.effects if isinstance(child, Subquestion)]
+    assert asked == [CAUSES, EFFECTS, PREPARING]
 
 
 def test_four_identical_sub_questions_are_no_decomposition_and_cost_two_calls() -> None:
