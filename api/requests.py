@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from burnish.strategies.registry import STRATEGY_NAMES
+
 MAX_ID_CHARACTERS = 256
 
 
@@ -35,7 +37,7 @@ class QuestionRequest(BaseModel):
     custom_id: str | int | None = Field(
         default=None, description='your name for it, unique in its job; "line-<n>" where missing'
     )
-    strategy: str | None = Field(default=None, description="direct, self_irag, hyde or recursive; self_irag by default")
+    strategy: str | None = Field(default=None, description=f"{', '.join(STRATEGY_NAMES)}; self_irag by default")
     collection: str | None = Field(default=None, description='the documents to answer from; "default" by default')
     config: dict[str, Any] | None = Field(default=None, description="settings of the strategies, over the defaults")
     gold: str | list[str] | dict[str, Any] | None = Field(

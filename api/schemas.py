@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from burnish.results import Outcome
+from burnish.strategies.registry import STRATEGY_NAMES
 
 ANSWER_ID = "0199c0de-0000-7000-8000-000000000001"
 JOB_ID = "0199c0de-0000-7000-8000-0000000000aa"
@@ -258,6 +259,7 @@ class Run(_Wire):
     outcome: Outcome | None
     answer: str | None
     confidence: float | None
+    trace: dict[str, Any] = Field(description="counts and decisions of the strategy; empty before the end")
     error: Failure | None
     created_at: datetime
     ended_at: datetime | None
@@ -335,7 +337,7 @@ class Problem(_Wire):
                     "type": "about:blank",
                     "title": "Unprocessable Content",
                     "status": 422,
-                    "detail": "unknown strategy 'hide'; choose one of direct, self_irag, hyde, recursive",
+                    "detail": f"unknown strategy 'hide'; choose one of {', '.join(STRATEGY_NAMES)}",
                     "instance": "/v1/answers",
                     "code": "invalid_input",
                     "errors": [{"code": "unknown_strategy", "message": "unknown strategy 'hide'; choose one of ..."}],

@@ -11,6 +11,7 @@ from typing import Any, cast
 import click
 
 from burnish.errors import BurnishError
+from burnish.strategies.registry import STRATEGY_NAMES
 
 SOME_FAILED = 2
 
@@ -58,7 +59,7 @@ def _config(_context: click.Context, _parameter: click.Parameter, value: str | N
     return cast("dict[str, Any]", config)
 
 
-_strategy = click.option("--strategy", help="direct, self_irag, hyde or recursive.")
+_strategy = click.option("--strategy", help=f"One of {', '.join(STRATEGY_NAMES)}.")
 _collection = click.option("--collection", default=None, help="Which documents to answer from.")
 _config_option = click.option("--config", callback=_config, help="A strategy's settings, as JSON.")
 

@@ -31,12 +31,18 @@ def _add_run(tree: Tree, run: Json) -> None:
     if run["confidence"] is not None:
         label.append(f"  confidence {run['confidence']:.2f}", "dim")
     branch = tree.add(label)
+    if "chosen" in run["trace"]:
+        branch.add(_choice_label(run["trace"]))
     for step in run["steps"]:
         _add_step(branch, step)
     if run["answer"]:
         branch.add(Text.assemble(("→ ", "bold"), shortened(run["answer"], _LENGTH)))
     if run["error"]:
         branch.add(Text(f"{run['error']['type']}: {run['error']['message']}", style="red"))
+
+
+def _choice_label(trace: Json) -> Text:
+    return Text.assemble((f"chose {trace['chosen']} ", "green"), f"{trace['reason']} ", (f"({trace['by']})", "dim"))
 
 
 def _add_step(tree: Tree, step: Json) -> None:

@@ -71,7 +71,10 @@ class StepTrail:
 
 @dataclass(frozen=True)
 class RunTrail:
-    """One run of a strategy. text: the question or sub-question; depth: 0 for the question itself."""
+    """One run of a strategy. text: the question or sub-question; depth: 0 for the question itself.
+
+    trace: what the strategy decided, with its counts; empty before the end.
+    """
 
     id: UUID
     strategy: str
@@ -81,6 +84,7 @@ class RunTrail:
     outcome: str | None
     answer: str | None
     confidence: float | None
+    trace: Mapping[str, Any]
     error: Mapping[str, Any] | None
     created_at: datetime
     ended_at: datetime | None
@@ -150,6 +154,7 @@ def _run_trail(run: Run, rows: _Rows) -> RunTrail:
         outcome=run.outcome,
         answer=answer.get("text"),
         confidence=answer.get("confidence"),
+        trace=answer.get("trace", {}),
         error=run.error,
         created_at=run.created_at,
         ended_at=run.ended_at,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -16,6 +14,7 @@ from burnish.client import Client
 from burnish.errors import InvalidInput, NotFound, Unavailable
 from burnish.store.trail import read_trail
 from burnish.testing import SimulatedModel, simulated_model
+from tests.api.trails import failures_of, records_of, steps_of, wait_for_end
 from tests.processes import api_server, environment_for, free_port, pipeline
 
 QUOTE = "The Danube is 2,850 km long"
@@ -42,30 +41,6 @@ COMPOUND = "How long is the Danube and how does its length compare with the Rhin
 def scripted() -> Generator[SimulatedModel]:
     with simulated_model(SCRIPT) as model:
         yield model
-
-
-def wait_for_end(burnish: Client, job_id: str) -> Any:
-    until = time.monotonic() + 120
-    while (job := burnish.job(job_id))["status"] != "ended":
-        assert time.monotonic() < until, job
-        time.sleep(0.2)
-    return job
-
-
-def steps_of(run: Any) -> Iterator[Any]:
-    """Every step of a tree."""
-    for step in run["steps"]:
-        yield step
-        if step["run"]:
-            yield from steps_of(step["run"])
-
-
-def failures_of(run: Any) -> list[str]:
-    return [failure["type"] for step in steps_of(run) for failure in step["failures"]]
-
-
-def records_of(run: Any) -> Counter[str]:
-    return Counter(record["type"] for step in steps_of(run) for record in step["records"])
 
 
 def test_questions_asked_over_the_api_run_to_their_end_and_every_answer_has_its_proof(

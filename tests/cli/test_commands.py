@@ -278,6 +278,9 @@ def test_the_audit_shows_imagined_documents_sub_answers_and_calls(shell: Termina
     assert f"SubAnswer 1 {DANUBE} → 2,850 km succeeded" in recursive.out
     assert "SubAnswer 2 In which sea does the Rhine end?" in recursive.out
 
+    auto = shell.run("ask", COMPOUND, "--collection", "rivers", "--strategy", "auto", "--steps")
+    assert "chose recursive several questions in one (features)" in auto.out
+
     answer_id = ANSWER_ID.findall(recursive.out)[0]
     full = json.loads(shell.run("steps", answer_id, "--full").out)
     assert full["answer"]["strategy"] == "recursive"
