@@ -24,27 +24,34 @@ _HYPOTHESISE = {
     "وبالكلمات التي تستعملها مثل هذه الوثيقة. لا تكرّر السؤال ولا تخاطب القارئ.",
 }
 _AS_FROM = {"en": "The document is {kind}; it gives {point}.", "ar": "الوثيقة هي {kind}، وتذكر {point}."}
-_AT_MOST = {"en": "Write at most {most} sub-questions.", "ar": "اكتب {most} أسئلة على الأكثر."}
 
-_DECOMPOSE = {
+# Told after the question, the most questions that may be written is what a small model writes, in Arabic.
+_DECOMPOSE_RULES = {
     "en": """You split a question into the smaller questions it is made of. Each must make sense alone: repeat names \
 instead of "it" or "they", and keep the language of the question. If a part needs the answer of an earlier part, \
-write #1, #2 ... in place of that answer. If the question asks only one thing, give it back alone.
-
-Question: What are the causes of flooding and how do cities prepare for it?
+write #1, #2 ... in place of that answer. Give two to {most} questions. If the question asks only one thing, give it \
+back alone.""",
+    "ar": """أنت تقسّم السؤال إلى الأسئلة الأصغر التي يتكوّن منها. يجب أن يُفهم كل سؤال وحده: كرّر الأسماء بدل الضمائر، \
+وحافظ على لغة السؤال. إذا احتاج جزء إلى جواب جزء سابق فاكتب #1 أو #2 مكان ذلك الجواب. اكتب سؤالين إلى {most} أسئلة. \
+وإذا كان السؤال عن شيء واحد فأعده كما هو.""",
+}
+_DECOMPOSE_EXAMPLES = {
+    "en": """Question: What are the causes of flooding and how do cities prepare for it?
 {"sub_questions": ["What are the causes of flooding?", "How do cities prepare for flooding?"]}
 
 Question: Where was the author of the book Emma born?
-{"sub_questions": ["Who is the author of the book Emma?", "Where was #1 born?"]}""",
-    "ar": """أنت تقسّم السؤال إلى الأسئلة الأصغر التي يتكوّن منها. يجب أن يُفهم كل سؤال وحده: كرّر الأسماء بدل الضمائر، \
-وحافظ على لغة السؤال. إذا احتاج جزء إلى جواب جزء سابق فاكتب #1 أو #2 مكان ذلك الجواب. وإذا كان السؤال عن شيء واحد \
-فأعده كما هو.
+{"sub_questions": ["Who is the author of the book Emma?", "Where was #1 born?"]}
 
-السؤال: ما أسباب الفيضانات وكيف تستعد لها المدن؟
+Question: What is the difference between the height of Mont Blanc and that of Etna?
+{"sub_questions": ["How high is Mont Blanc?", "How high is Etna?"]}""",
+    "ar": """السؤال: ما أسباب الفيضانات وكيف تستعد لها المدن؟
 {"sub_questions": ["ما أسباب الفيضانات؟", "كيف تستعد المدن للفيضانات؟"]}
 
 السؤال: أين وُلد مؤلف كتاب القانون في الطب؟
-{"sub_questions": ["من مؤلف كتاب القانون في الطب؟", "أين وُلد #1؟"]}""",
+{"sub_questions": ["من مؤلف كتاب القانون في الطب؟", "أين وُلد #1؟"]}
+
+السؤال: ما الفرق بين ارتفاع جبل لبنان وارتفاع جبل الشيخ؟
+{"sub_questions": ["كم يبلغ ارتفاع جبل لبنان؟", "كم يبلغ ارتفاع جبل الشيخ؟"]}""",
 }
 _MERGE = {
     "en": """You combine answers to parts of a question into one answer. Use only what they say, keep every number, \
@@ -82,8 +89,9 @@ def decompose(question: str, most: int) -> Prompt:
     """Ask for at most `most` sub-questions. Read the reply with `verdicts.read_sub_questions`."""
     language = language_of(question)
     schema = object_schema(sub_questions={**texts_schema(most, 240), "minItems": 1})
-    user = f"{show_question(question, language)}\n{_AT_MOST[language].format(most=most)}"
-    return Prompt("decompose", _DECOMPOSE[language], user, 240, schema)
+    rules = _DECOMPOSE_RULES[language].format(most=max(most, 2))
+    system = f"{rules}\n\n{_DECOMPOSE_EXAMPLES[language]}"
+    return Prompt("decompose", system, show_question(question, language), 240, schema)
 
 
 def merge(question: str, parts: Sequence[tuple[str, str]]) -> Prompt:

@@ -113,9 +113,9 @@ def test_more_sub_questions_than_the_cap_are_cut_and_the_model_is_told_the_cap()
     world = flooded(
         decompose=parts(*(f"What is part number {n}?" for n in range(9))), answer=draft("Heavy rain", "rain")
     )
-    answer = world.answer(QUESTION, "recursive", recursive(max_sub_questions=2))
-    assert answer.trace["sub_questions"] == ["What is part number 0?", "What is part number 1?"]
-    assert "at most 2" in world.shown("decompose")[0]
+    answer = world.answer(QUESTION, "recursive", recursive(max_sub_questions=3))
+    assert answer.trace["sub_questions"] == [f"What is part number {n}?" for n in range(3)]
+    assert "two to 3 questions" in next(call.prompt.system for call in world.calls if call.prompt.kind == "decompose")
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 20, 40])
