@@ -20,7 +20,7 @@ from burnish.results import Passage, RefinementStep
 from burnish.text.normalise import numbers
 
 _DRAFT_PROPERTIES = {
-    "quote": text_schema(300),
+    "quote": text_schema(200),
     "answer": text_schema(600),
     "supported": choice_schema("yes", "partly", "no"),
 }
@@ -101,7 +101,8 @@ def answer_and_judge(question: str, passages: Sequence[Passage], before: Refinem
 
 
 def _about(question: str, passages: Sequence[Passage], language: PromptLanguage) -> str:
-    return f"{show_passages(passages)}\n{show_question(question, language)}"
+    # The best passage stands next to the question: a small model follows the last that seems to fit.
+    return f"{show_passages(passages[::-1])}\n{show_question(question, language)}"
 
 
 def _with_earlier(user: str, before: RefinementStep, passages: Sequence[Passage], language: PromptLanguage) -> str:

@@ -47,12 +47,15 @@ def show_question(question: str, language: PromptLanguage) -> str:
 
 
 def inert(text: str) -> str:
-    """The text with any marker in it disarmed, so that it cannot end the block or the turn it stands in."""
-    return _MARKER.sub("‹", text)
+    """The text with any marker in it disarmed, so that it cannot end the block, the turn or a reply's text.
+
+    A small model that copies a `"` into a JSON text does not escape it, and so ends its quote there.
+    """
+    return _MARKER.sub("‹", text).replace('"', "'")
 
 
 def _attribute(text: str) -> str:
-    return " ".join(inert(text).replace('"', "'").split())[:120]
+    return " ".join(inert(text).split())[:120]
 
 
 def once_more(prompt: Prompt, language: PromptLanguage) -> Prompt:

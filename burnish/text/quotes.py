@@ -21,6 +21,7 @@ from burnish.text.normalise import (
 )
 
 UNFOUNDED_NUMBER_CEILING = 0.25
+MIN_WORDS_OF_A_CUT_QUOTE = 4
 
 # The one may spell out a number that the other writes in digits.
 _SPELLED = {
@@ -42,16 +43,22 @@ _SPELLED = {
 _NUMBER_OF = {without_proclitics(word): number for number, spelled in _SPELLED.items() for word in spelled.split()}
 
 
+@lru_cache(maxsize=1024)  # asked when a draft is checked, and again when its answer is cited
 def find_quote(quote: str, passage_text: str) -> tuple[int, int] | None:
     """Where the quote stands word for word in the passage, as (start, end) into `passage_text`; None if it does not.
 
     The slice covers whole words. A quote needs at least one word that is not a stop word, or it could be found in any
-    text. Of several places the first is given.
+    text. Of several places the first is given. A quote that was cut at its longest ends within a word: one that stands
+    nowhere is looked for without its last word too, if four are left.
     """
     wanted = words(quote)
     if not content_words(quote, "ar"):
         return None
-    position = _find_run(wanted, _words_of(passage_text))
+    among = words(passage_text)
+    position = _find_run(wanted, among)
+    if position is None and len(wanted) > MIN_WORDS_OF_A_CUT_QUOTE:
+        wanted = wanted[:-1]
+        position = _find_run(wanted, among)
     if position is None:
         return None
     folded, offsets = fold_with_offsets(passage_text)
@@ -77,11 +84,7 @@ def grounding(answer: str, evidence_texts: Sequence[str], language: str) -> floa
     return share if held.issuperset(numbers(answer)) else min(share, UNFOUNDED_NUMBER_CEILING)
 
 
-# A passage is compared with every draft that was written from it, and again whenever a run is replayed.
-_words_of = lru_cache(maxsize=1024)(words)
-
-
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # a passage is compared with every draft that was written from it
 def _held_by(text: str, language: str) -> frozenset[str]:
     """What a text of the evidence bears out: its terms, and its numbers."""
     return frozenset((*_terms(text, language), *numbers(text)))

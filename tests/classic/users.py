@@ -77,13 +77,14 @@ def asked_in(prompt: str) -> str:
     return prompt.rpartition("of this schema: ")[2]
 
 
-def first_passage(prompt: str) -> str:
-    found = PASSAGE.search(asked_in(prompt))
-    return found[1] if found else ""
+def best_passage(prompt: str) -> str:
+    """The one that stands next to the question."""
+    found = PASSAGE.findall(asked_in(prompt))
+    return found[-1] if found else ""
 
 
 class Speaker:
-    """A language model. What no rule is given for it answers with the first passage it is shown, sure of itself."""
+    """A language model. What no rule is given for it answers with the best passage it is shown, sure of itself."""
 
     def __init__(self, **rules: Rule) -> None:
         self.prompts: list[str] = []
@@ -105,8 +106,8 @@ class Speaker:
 
     def _usual(self) -> dict[str, Rule]:
         return {
-            "fast": lambda prompt: draft(first_passage(prompt), first_passage(prompt), **scores(5)),
-            "answer": lambda prompt: draft(first_passage(prompt), first_passage(prompt)),
+            "fast": lambda prompt: draft(best_passage(prompt), best_passage(prompt), **scores(5)),
+            "answer": lambda prompt: draft(best_passage(prompt), best_passage(prompt)),
             "judge": judgement(5),
             "relevance": "yes",
             "support": json.dumps({"context_says": "", "supported": "yes", "unsupported": []}),

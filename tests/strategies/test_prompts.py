@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jsonschema
@@ -269,3 +270,14 @@ def test_asking_once_more_keeps_the_fixed_text_and_adds_room() -> None:
     assert (again.system, again.schema, again.kind) == (prompt.system, prompt.schema, prompt.kind)
     assert again.max_tokens == 2 * prompt.max_tokens
     assert "JSON" in again.user.removeprefix(prompt.user)
+
+
+@pytest.mark.parametrize("prompt", [answering.answer, partial(answering.answer_and_judge, before=None)])
+def test_the_best_passage_stands_next_to_the_question(prompt: Callable[..., Prompt]) -> None:
+    ranked = [passage(f"rank {rank}") for rank in (1, 2, 3)]
+    assert re.findall("rank [0-9]", prompt(ENGLISH, ranked).user) == ["rank 3", "rank 2", "rank 1"]
+
+
+def test_a_text_holds_nothing_that_would_end_a_json_text_when_it_is_copied() -> None:
+    shown = show_passages([passage('The "West Side", also called "Southwest Fresno".')])
+    assert "The 'West Side', also called 'Southwest Fresno'." in shown

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,12 +111,21 @@ def test_an_answer_without_content_is_not_scored() -> None:
     assert grounding("", ["text"], "en") is None
 
 
-@pytest.mark.parametrize(("name", "threshold", "least"), [("halueval-qa", 1.0, 0.85), ("begin-wow", 0.78, 0.82)])
-def test_grounding_agrees_with_published_human_labels(
-    evaldata: Path, name: str, threshold: float, least: float
-) -> None:
-    lines = (evaldata / "dev" / f"grounding-{name}" / "cases.jsonl").read_text(encoding="utf-8").splitlines()
-    cases = [json.loads(line) for line in lines]
-    verdicts = [(grounding(case["response"], [case["context"]], "en") or 0.0) >= threshold for case in cases]
-    right = sum(verdict == case["grounded"] for verdict, case in zip(verdicts, cases, strict=True))
-    assert right / len(cases) >= least
+@pytest.mark.parametrize(
+    ("quote", "held"),
+    [
+        ("The Danube is 2,850 km lo", "The Danube is 2,850 km"),
+        ("The Danube is 2,850 km long and ends in the Black Se", "The Danube is 2,850 km long and ends in the Black"),
+        ("يبلغ طول نهر الدانوب ٢٨٥٠ كيلو", "يبلغ طول نهر الدانوب ٢٨٥٠"),
+    ],
+)
+def test_a_quote_that_was_cut_within_a_word_is_found_without_it(quote: str, held: str) -> None:
+    passage = "The Danube is 2,850 km long and ends in the Black Sea. يبلغ طول نهر الدانوب ٢٨٥٠ كيلومتراً."
+    span = find_quote(quote, passage)
+    assert span
+    assert passage[slice(*span)] == held
+
+
+@pytest.mark.parametrize("quote", ["The Danube is brown", "The Danube is 2,850 mi wide", "A Danube is 2,850 km long"])
+def test_no_more_than_the_last_of_five_words_may_be_another(quote: str) -> None:
+    assert find_quote(quote, "The Danube is 2,850 km long and ends in the Black Sea.") is None
