@@ -65,10 +65,15 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class SelfIRAGConfig:
-    """fast_mode: answer and judge in one call. confidence_threshold: stop as soon as an answer reaches it."""
+    """fast_mode: answer and judge in one call.
+
+    early_stopping: stop as soon as an answer's confidence reaches confidence_threshold. Without it the iterations go
+        on as they do below the threshold, and the best answer of all is given.
+    """
 
     max_refinement_iterations: int = 3
     confidence_threshold: float = 0.8
+    early_stopping: bool = True
     enable_answer_refinement: bool = True
     enable_retrieval_refinement: bool = True
     fast_mode: bool = True

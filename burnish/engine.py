@@ -63,12 +63,18 @@ class Finished:
 
 
 class Flow:
-    """A strategy under way, and the replies it has had."""
+    """A strategy under way, and the replies it has had.
 
-    def __init__(self, strategy: Strategy, recorded: Mapping[str, Any] | None = None, scope: str = "") -> None:
+    filed: whether its replies may outlive the run, and so are filed under their requests; otherwise by position.
+    """
+
+    def __init__(
+        self, strategy: Strategy, recorded: Mapping[str, Any] | None = None, scope: str = "", *, filed: bool = True
+    ) -> None:
         self._strategy = strategy
         self._replies: dict[str, Any] = dict(recorded or {})
         self._scope = scope
+        self._filed = filed
         self._seen: Counter[str] = Counter()
         self._asked = 0
         self._step: Wanted | Finished | None = None
@@ -106,11 +112,14 @@ class Flow:
         return Wanted((self._named(effect),), together=False)
 
     def _named(self, effect: SingleEffect) -> Item:
-        request = request_digest(effect, self._scope)
-        key = hashlib.sha256(f"{request}:{self._seen[request]}".encode()).hexdigest()
-        self._seen[request] += 1
+        key = self._file(effect) if self._filed else str(self._asked)
         self._asked += 1
         return Item(key, self._asked - 1, effect)
+
+    def _file(self, effect: SingleEffect) -> str:
+        request = request_digest(effect, self._scope)
+        self._seen[request] += 1
+        return hashlib.sha256(f"{request}:{self._seen[request] - 1}".encode()).hexdigest()
 
 
 def request_digest(effect: SingleEffect, scope: str = "") -> str:
@@ -169,7 +178,8 @@ async def arun(
     Where one of several breaks off, the others are brought to their end and recorded before its error is raised.
     observe: is told of every effect that is not in the journal, in this run and in those of its sub-questions.
     """
-    return await _Driver(begin, perform, observe or _ignore).answer(asked, {} if journal is None else journal, ())
+    driver = _Driver(begin, perform, observe or _ignore, filed=journal is not None)
+    return await driver.answer(asked, {} if journal is None else journal, ())
 
 
 def _ignore(_event: EffectBegun | EffectEnded) -> None:
@@ -179,13 +189,16 @@ def _ignore(_event: EffectBegun | EffectEnded) -> None:
 class _Driver:
     """Drives a run and the runs of its sub-questions."""
 
-    def __init__(self, begin: Begin, perform: Callable[[Retrieve | Ask], Awaitable[Any]], observe: Observe) -> None:
+    def __init__(
+        self, begin: Begin, perform: Callable[[Retrieve | Ask], Awaitable[Any]], observe: Observe, *, filed: bool
+    ) -> None:
         self._begin = begin
         self._perform = perform
         self._observe = observe
+        self._filed = filed
 
     async def answer(self, asked: Subquestion, journal: dict[str, Any], path: Path) -> Answer:
-        flow = Flow(self._begin(asked), journal)
+        flow = Flow(self._begin(asked), journal, filed=self._filed)
 
         async def record(item: Item) -> None:
             journal[item.key] = reply = await self._reply_or_failure(item, journal, path)

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeGuard, cast
 
 from burnish.results import Evaluation
@@ -250,6 +251,7 @@ def _question_of(item: Any) -> str:
     return _text(item) if isinstance(item, str) else ""
 
 
+@lru_cache(maxsize=64)  # a reply that answers and judges is read for both
 def _fields(text: str) -> Mapping[str, Any]:
     """The object in a reply as one level of lower-case names: models nest and capitalise as they please."""
     value = read_object(text) or {}

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeGuard, cast
@@ -52,6 +51,8 @@ def read_passages(found: Any, limit: int | None = None) -> list[Passage]:
 
 
 def _items(found: Any) -> Iterable[Any]:
+    if type(found) is list:
+        return cast("list[Any]", found)
     if isinstance(found, str | Passage):
         return [found]
     held = next((held for name in LIST_NAMES if _is_list(held := first_of(found, (name,)))), None)
@@ -111,15 +112,11 @@ def _made(item: Any, text: str) -> FoundPassage | None:
         text=text,
         start=0,
         end=len(text),
-        language=_language_of(text),
+        language=detect_language(text),
         score=_score_of(item) or 0.0,
         metadata=metadata,
         origin=item,
     )
-
-
-# A passage comes back with question after question.
-_language_of = lru_cache(maxsize=4096)(detect_language)
 
 
 def _with(passage: Passage, score: float | None, metadata: Mapping[str, Any], origin: Any) -> Passage:

@@ -16,6 +16,7 @@ from typing import Any
 
 from burnish.adapters.backends import Backend
 from burnish.adapters.calling import Caller
+from burnish.adapters.gates import Gate
 from burnish.adapters.models import Model
 from burnish.adapters.replies import MeteredReply
 from burnish.adapters.retries import Retries
@@ -36,7 +37,7 @@ class Limits:
 
     max_calls: int
     max_cost_usd: float | None = None
-    gates: tuple[asyncio.Semaphore, ...] = ()
+    gates: tuple[Gate, ...] = ()
 
 
 class Performer:

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
+_MAPPINGS = (dict, Mapping)  # what most items are comes first: whether it is any other mapping takes longer to tell
+
 
 def first_of(item: Any, names: Sequence[str], kind: Any = object) -> Any:
     """The first of these that a mapping holds or an object has, of the wanted kind; None where there is none."""
-    held = cast("Mapping[str, Any]", item).get if isinstance(item, Mapping) else partial(_attribute, item)
+    held = cast("Mapping[str, Any]", item).get if isinstance(item, _MAPPINGS) else partial(_attribute, item)
     for name in names:
         value = held(name)
         if value is not None and isinstance(value, kind) and not callable(value):

@@ -17,13 +17,12 @@ DEFAULTS = StrategyConfig()
 class SelfRAGConfig:
     """What SelfIRAG may be told.
 
-    max_refinement_iterations: times it may retrieve, answer and judge. It stops as soon as an answer's confidence
-        reaches confidence_threshold, a number between 0 and 1.
+    max_refinement_iterations: times it may retrieve, answer and judge.
+    skip_refinement_on_high_confidence: stop as soon as an answer's confidence reaches confidence_threshold, a number
+        between 0 and 1. Otherwise go on as below it, and give the best answer of all iterations.
     enable_answer_refinement: show a later iteration the answer before it, and what was wrong with it.
     enable_retrieval_refinement: search with what the judge says is missing.
     llm_retries: times a call that failed is sent again. fast_mode: answer and judge in one call.
-    skip_refinement_on_high_confidence: kept for older code. Any answer that reaches the threshold ends the loop, the
-        first too.
     """
 
     max_refinement_iterations: int = 3
@@ -43,6 +42,7 @@ class SelfRAGConfig:
         names = ("max_refinement_iterations", "confidence_threshold", "enable_answer_refinement")
         more = ("enable_retrieval_refinement", "fast_mode")
         values = {name: getattr(self, name) for name in (*names, *more)}
+        values["early_stopping"] = self.skip_refinement_on_high_confidence
         return StrategyConfig.from_mapping({"self_irag": values}, settings)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Unpack
 
+from burnish.adapters.gates import Gate
 from burnish.adapters.retries import Retries
 from burnish.classic.facts import answer_of, facts_of, spoken
 from burnish.classic.recording import Run
@@ -78,5 +78,5 @@ class HyDERAG(StrategyRAG[HyDEResult]):
     def _most_retries(self) -> int:
         return self.llm_retries
 
-    def _gates(self) -> tuple[asyncio.Semaphore, ...]:
-        return (asyncio.Semaphore(self.max_workers),)
+    def _gates(self) -> tuple[Gate, ...]:
+        return (Gate(self.max_workers),)

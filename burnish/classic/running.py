@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, Self, TypedDict, TypeVar
 
 from burnish.adapters.backends import Backend
 from burnish.adapters.calling import Caller, threads
+from burnish.adapters.gates import Gate
 from burnish.adapters.models import Model
 from burnish.adapters.performing import Limits, Performer
 from burnish.adapters.retries import Retries
@@ -71,7 +72,7 @@ class Asking:
 
     caller: Caller
     context: Mapping[str, Any] | None = None
-    gates: tuple[asyncio.Semaphore, ...] = ()
+    gates: tuple[Gate, ...] = ()
     observe: Observe | None = None
 
 
@@ -137,7 +138,7 @@ class StrategyRAG(ABC, Generic[R]):
     def _most_retries(self) -> int:
         return 2
 
-    def _gates(self) -> tuple[asyncio.Semaphore, ...]:
+    def _gates(self) -> tuple[Gate, ...]:
         """What bounds the calls of one question that are in flight together."""
         return ()
 
@@ -161,7 +162,7 @@ class StrategyRAG(ABC, Generic[R]):
         asked = [asked_for(query, self.strategy, config) for query in queries]
         if max_concurrency < 1:
             raise InvalidInput("max_concurrency must be at least 1")
-        gates = (asyncio.Semaphore(max_concurrency),)
+        gates = (Gate(max_concurrency),)
         with threads(2 * max_concurrency) as pool:
             how = Asking(Caller(pool, blocking=False), context, gates)
             return await in_order(asked, lambda each: self._ask(each, how), QUESTIONS_PER_CALL * max_concurrency)

@@ -16,7 +16,8 @@ class SelfIRAG(StrategyRAG[SelfRAGResult]):
     """Retrieve, answer, judge; while the answer falls short, search and write again with what the judge missed.
 
     Calls of the model, for n iterations: from 1 to n in fast mode, from 2 to 2n without; none where nothing is found.
-    A reply that cannot be read costs one or two more. See `burnish.strategies.self_irag`.
+    With `skip_refinement_on_high_confidence=False` it is n or 2n, unless an iteration has nothing to lean on. A reply
+    that cannot be read costs one or two more. See `burnish.strategies.self_irag`.
     """
 
     strategy = "self_irag"

@@ -10,6 +10,7 @@ undetermined: other scripts, and texts without a letter. Persian and Urdu count 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, Literal
 
 from burnish.text.stop_words import ENGLISH
@@ -32,7 +33,12 @@ _OTHER_LATIN_WORDS = frozenset(_OTHER_LATIN.split())
 
 def detect_language(text: str) -> str:
     """ISO 639-1 "ar" or "en", or "und"; decided on the first 20,000 characters."""
-    words: list[str] = _WORD.findall(text[:_ENOUGH_TO_TELL])
+    return _language_of(text[:_ENOUGH_TO_TELL])
+
+
+@lru_cache(maxsize=1024)  # of a question each of its prompts asks it, and of a passage question after question
+def _language_of(text: str) -> str:
+    words: list[str] = _WORD.findall(text)
     arabic = sum(_ARABIC_LETTER.match(word) is not None for word in words)
     latin = [word.lower() for word in words if _LATIN_LETTER.match(word)]
     if words and arabic >= 0.4 * len(words):

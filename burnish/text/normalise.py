@@ -103,6 +103,7 @@ def fold_with_offsets(text: str) -> tuple[str, list[int]]:
     return "".join(characters), offsets
 
 
+@lru_cache(maxsize=1024)  # a passage is compared with every draft that was written from it
 def words(text: str) -> tuple[str, ...]:
     """The words of the folded text in their order; what a word is stands at the head of this file."""
     return tuple(word for word, _, _ in word_spans(fold(text)))
@@ -147,6 +148,7 @@ def numbers(text: str) -> tuple[str, ...]:
     return tuple(_canonical_number(match[0]) for match in _FREE_NUMBER.finditer(fold(text)))
 
 
+@lru_cache(maxsize=4096)  # whoever merges or counts passages knows them by it
 def text_hash(text: str) -> str:
     """SHA-256 of the folded text, in hex: two texts with the same hash are duplicates."""
     return hashlib.sha256(fold(text).encode("utf-8", "surrogatepass")).hexdigest()

@@ -35,9 +35,23 @@ def test_an_answer_that_reaches_the_threshold_ends_the_loop() -> None:
     assert result.status is Outcome.SUCCEEDED
 
 
-@pytest.mark.parametrize("skip", [True, False])
-def test_the_first_answer_that_reaches_it_ends_the_loop_whatever_the_older_flag_says(skip: bool) -> None:
-    assert asked(GOOD, skip_refinement_on_high_confidence=skip)[0].iterations == 1
+@pytest.mark.parametrize(("skip", "iterations"), [(True, 1), (False, 3)])
+def test_a_confident_answer_ends_the_loop_where_it_may_skip_refinement(skip: bool, iterations: int) -> None:
+    result, speaker, shelf = asked(GOOD, WEAK, WEAK, skip_refinement_on_high_confidence=skip)
+    assert (result.iterations, len(speaker.kinds), len(shelf.queries)) == (iterations,) * 3
+    assert (result.answer, round(result.confidence, 4)) == ("2,850 km", 0.9)
+
+
+def test_a_later_answer_may_still_be_better_than_a_confident_one() -> None:
+    fair = judged("2,850", 0.8, QUOTE)
+    result, _, _ = asked(fair, GOOD, fair, skip_refinement_on_high_confidence=False)
+    assert (result.answer, round(result.confidence, 4)) == ("2,850 km", 0.9)
+    assert asked(fair, GOOD)[0].answer == "2,850"
+
+
+def test_the_older_flag_is_a_yes_or_no() -> None:
+    with pytest.raises(ValueError, match="early_stopping"):
+        SelfRAGConfig(skip_refinement_on_high_confidence="no")  # pyright: ignore[reportArgumentType] that is the test
 
 
 def test_an_answer_just_below_it_does_not() -> None:

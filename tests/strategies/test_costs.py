@@ -137,10 +137,18 @@ def direct() -> Case:
     return Case("direct", PLAIN, StrategyConfig(), Cost(1, 1), Cost(1, 1), Cost(2, 1))
 
 
-def self_irag(n: int, *, fast: bool) -> Case:
-    config = StrategyConfig(self_irag=SelfIRAGConfig(max_refinement_iterations=n, fast_mode=fast))
+def self_irag(n: int, *, fast: bool, early: bool = True) -> Case:
+    config = SelfIRAGConfig(max_refinement_iterations=n, fast_mode=fast, early_stopping=early)
     each = 1 if fast else 2
-    return Case("self_irag", PLAIN, config, Cost(each, 1), Cost(each * n, n), Cost(5 * n if fast else 4 * n, n))
+    least = Cost(each, 1) if early else Cost(each * n, n)
+    return Case(
+        "self_irag",
+        PLAIN,
+        StrategyConfig(self_irag=config),
+        least,
+        Cost(each * n, n),
+        Cost(5 * n if fast else 4 * n, n),
+    )
 
 
 def hyde(n: int) -> Case:
@@ -188,6 +196,7 @@ def auto() -> Case:
 CASES = [
     direct(),
     *(self_irag(n, fast=fast) for n in (1, 3, 4) for fast in (True, False)),
+    self_irag(3, fast=True, early=False),
     *(hyde(n) for n in (1, 3, 16)),
     *(recursive(depth) for depth in (1, 2, 3)),
     *(self_rag(*each) for each in ((5, 2, 2), (3, 0, 0), (4, 3, 1), (1, 0, 4))),

@@ -52,6 +52,21 @@ def test_at_worst_fast_mode_takes_one_call_and_one_search_an_iteration(n: int) -
     assert (answer.trace["iterations"], len(world.calls), len(world.searches)) == (n, n, n)
 
 
+def test_without_early_stopping_every_iteration_is_run_and_the_best_answer_wins() -> None:
+    replies = [judged("2,850 km", 5), judged("Black Sea", 4), judged("Danube", 2)]
+    world = World(found=[DANUBE], answer_and_judge=replies)
+    answer = world.answer(QUESTION, "self_irag", config(early_stopping=False))
+    assert (answer.text, answer.trace["iterations"], answer.trace["best_iteration"]) == ("2,850 km", 3, 1)
+    assert (len(world.calls), len(world.searches)) == (3, 3)
+
+
+def test_without_early_stopping_it_still_does_not_repeat_itself_where_nothing_may_be_refined() -> None:
+    world = World(found=[DANUBE], answer_and_judge=judged("2,850 km", 5))
+    nothing = {"enable_answer_refinement": False, "enable_retrieval_refinement": False}
+    world.answer(QUESTION, "self_irag", config(early_stopping=False, **nothing))
+    assert len(world.calls) == 1
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_at_worst_slow_mode_takes_two_calls_an_iteration(n: int) -> None:
     rewritten = draft("Black Sea", QUOTE)
