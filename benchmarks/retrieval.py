@@ -86,7 +86,7 @@ def main() -> int:
     database = make_engine(_database(url))
     measured: dict[str, Measured] = {}
     for name in arguments.sets or SETS:
-        _ingest(database, data, name, arguments.threads)
+        ingest_corpus(database, data, name, SETS[name], arguments.threads)
         measured[name] = _measure(database, data, name)
     return _print(measured)
 
@@ -116,8 +116,9 @@ def _database(url: str) -> str:
     return ours.render_as_string(hide_password=False)
 
 
-def _ingest(database: Engine, data: Path, name: str, threads: int) -> None:
-    documents = list(_documents(data, SETS[name]))
+def ingest_corpus(database: Engine, data: Path, name: str, chosen: QuestionSet, threads: int) -> None:
+    """Put what the collection of this name lacks of the set's corpus into it, which takes long only the first time."""
+    documents = list(_documents(data, chosen))
     started = time.monotonic()
 
     def on_progress(report: IngestReport) -> None:
@@ -131,7 +132,7 @@ def _ingest(database: Engine, data: Path, name: str, threads: int) -> None:
 
 
 def _documents(data: Path, chosen: QuestionSet) -> Iterator[Document]:
-    for row in _rows(data / "common" / chosen.folder / "corpus.jsonl"):
+    for row in read_rows(data / "common" / chosen.folder / "corpus.jsonl"):
         if row["lang"] == chosen.language:
             yield Document(
                 document_id=row["doc_id"],
@@ -146,12 +147,12 @@ def _documents(data: Path, chosen: QuestionSet) -> Iterator[Document]:
 
 def _measure(database: Engine, data: Path, name: str) -> Measured:
     folder = data / "dev" / SETS[name].folder
-    grades = _grades(folder / "qrels.tsv")
-    questions = [row for row in _rows(folder / "questions.jsonl") if row["lang"] == SETS[name].language]
+    grades = read_grades(folder / "qrels.tsv")
+    questions = [row for row in read_rows(folder / "questions.jsonl") if row["lang"] == SETS[name].language]
     questions = [row for row in questions if grades.get(row["id"])]
     measured = Measured()
     for reference, title in REFERENCES.items():
-        run = {row["id"]: row["doc_ids"] for row in _rows(folder / f"baseline-run.{reference}.jsonl")}
+        run = {row["id"]: row["doc_ids"] for row in read_rows(folder / f"baseline-run.{reference}.jsonl")}
         measured.scores[title] = [ndcg_at_k(run.get(row["id"], []), grades[row["id"]], 10) for row in questions]
     with database.begin() as connection:
         collection = find_collection(connection, name)
@@ -210,7 +211,8 @@ def _cpu_of(pid: int) -> float:
     return int(nanoseconds) / 1e9
 
 
-def _grades(path: Path) -> dict[str, dict[str, int]]:
+def read_grades(path: Path) -> dict[str, dict[str, int]]:
+    """The grade of each relevant document, by question."""
     grades: dict[str, dict[str, int]] = {}
     for line in path.read_text().splitlines()[1:]:
         question, document, grade = line.split("\t")
@@ -219,7 +221,8 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
     return grades
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file that holds a JSON object a line."""
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)

@@ -30,6 +30,15 @@ for name in [name for name in os.environ if name.startswith("BURNISH_") and name
         del os.environ[name]
 
 
+@pytest.fixture(scope="session")
+def evaldata() -> Path:
+    """The folder of published question sets; tests that compare with them say so where it is absent."""
+    folder = Path(os.environ.get("BURNISH_EVALDATA", ROOT.parent / "shared" / "evaldata"))
+    if not folder.is_dir():
+        pytest.skip(f"no published evaluation data at {folder} (set BURNISH_EVALDATA)")
+    return folder
+
+
 def alembic_config(database_url: str) -> Config:
     config = Config(ROOT / "alembic.ini")
     config.set_main_option("sqlalchemy.url", database_url.replace("%", "%%"))

@@ -17,6 +17,7 @@ import math
 import re
 import string
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
@@ -78,6 +79,17 @@ def average_precision(ranked: Iterable[K], grades: Mapping[K, int]) -> float:
     relevant = _relevant(grades)
     ranks = [rank for rank, item in enumerate(_top(ranked, None), start=1) if item in relevant]
     return sum(found / rank for found, rank in enumerate(ranks, start=1)) / len(relevant) if relevant else 0.0
+
+
+def auroc(scored: Iterable[tuple[float, bool]]) -> float:
+    """The chance that a true case scores above a false one, a tie counting half; .5 where either kind is missing."""
+    cases = list(scored)
+    false = sorted(score for score, is_true in cases if not is_true)
+    true = [score for score, is_true in cases if is_true]
+    if not true or not false:
+        return 0.5
+    below = sum(bisect_left(false, score) + bisect_right(false, score) for score in true) / 2
+    return below / (len(true) * len(false))
 
 
 def normalised_words(text: str, norm: Norm) -> list[str]:

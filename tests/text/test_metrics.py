@@ -11,6 +11,7 @@ import pytest
 from burnish.text.metrics import (
     Norm,
     all_at_k,
+    auroc,
     average_precision,
     covers,
     exact_match,
@@ -76,6 +77,23 @@ def test_a_document_ranked_twice_earns_once() -> None:
 
 def test_nothing_relevant_scores_zero() -> None:
     assert ndcg_at_k(["a"], {"a": 0}, 3) == recall_at_k(["a"], {}, 3) == mrr(["a"], {}) == all_at_k(["a"], {}, 1) == 0
+
+
+@pytest.mark.parametrize(
+    ("scored", "area"),
+    [
+        ([(0.9, True), (0.1, False)], 1.0),
+        ([(0.1, True), (0.9, False)], 0.0),
+        ([(0.5, True), (0.5, False)], 0.5),
+        ([(0.9, True), (0.4, True), (0.4, False), (0.6, False)], 0.625),
+        ([(0.9, True), (0.4, True)], 0.5),
+        ([], 0.5),
+    ],
+)
+def test_the_area_under_the_curve_is_the_chance_to_rank_a_true_case_higher(
+    scored: list[tuple[float, bool]], area: float
+) -> None:
+    assert auroc(scored) == area
 
 
 def test_rankings_agree_with_the_published_cases(evaldata: Path) -> None:
