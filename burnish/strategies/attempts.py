@@ -9,7 +9,7 @@ from typing import Any
 
 from burnish.config import ReflectionConfig
 from burnish.results import Evaluation, Passage, RefinementStep
-from burnish.strategies.evidence import MIN_GROUNDING, UNSUPPORTED_CEILING, accumulate, holds
+from burnish.strategies.evidence import MIN_GROUNDING, UNSUPPORTED_CEILING, accumulate, distinct, holds
 from burnish.text.normalise import text_hash
 from burnish.verdicts import Draft, Support
 
@@ -36,12 +36,16 @@ class Grade:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The passages that help, those of unknown relevance, and the grade of every one found, by the hash of its text."""
+    """The passages that help, those of unknown relevance, and the grade of every one found, by the hash of its text.
+
+    nearest: those that may help though they are below the threshold, the best first.
+    """
 
     limit: int
     threshold: float
     relevant: tuple[Passage, ...] = ()
     unknown: tuple[Passage, ...] = ()
+    nearest: tuple[Passage, ...] = ()
     grades: Mapping[str, Grade] = field(default_factory=dict[str, Grade])
 
     @property
@@ -68,11 +72,25 @@ class Evidence:
         grades = [(passage, self.relevance_of(passage)) for passage in found]
         relevant = [passage for passage, grade in grades if grade is not None and grade >= self.threshold]
         unknown = [passage for passage, grade in grades if grade is None]
+        below = [passage for passage, grade in grades if grade is not None and 0 < grade < self.threshold]
         return replace(
             self,
             relevant=accumulate(self.relevant, relevant, self.limit),
             unknown=accumulate(self.unknown, unknown, self.limit),
+            nearest=self._by_grade((*self.nearest, *below)),
         )
+
+    def or_nearest(self) -> Evidence:
+        """The evidence itself; where it shows nothing, with the nearest for want of better.
+
+        A small model's probabilities order the passages of a question well, and differ in height from one question to
+        another: from .1 to .8 for passages that do help.
+        """
+        return self if self.shown else replace(self, relevant=self.nearest)
+
+    def _by_grade(self, passages: Sequence[Passage]) -> tuple[Passage, ...]:
+        ordered = sorted(distinct(passages), key=lambda passage: self.relevance_of(passage) or 0.0, reverse=True)
+        return tuple(ordered[: self.limit])
 
 
 @dataclass(frozen=True)

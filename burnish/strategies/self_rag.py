@@ -4,7 +4,7 @@ Asai, Wu, Wang, Sil, Hajishirzi: Self-RAG, 2023 (arXiv 2310.11511), with any mod
 trained to write it. The grades, in the order in which they are asked for:
 
     ISREL  does a passage help? One token for each; only those that do are answered from. None does: the query is
-           rewritten and searched again.
+           rewritten and searched again, and in the end those are answered from whose probability comes nearest.
     ISSUP  do the passages bear the answer out? No: it is written again from the same ones, with what they lack named.
            A yes counts only where comparison, word by word and number by number, does not contradict it.
     ISUSE  does the answer give what was asked for? Asked only of an answer that is borne out. No, or no answer in the
@@ -70,6 +70,7 @@ def self_rag(question: str, config: StrategyConfig) -> Strategy:
             if query is None:
                 break
             queries.append(query)
+        evidence = evidence if attempts else evidence.or_nearest()
         if evidence.shown and not attempts:
             yield from answer_until_grounded(question, queries[-1], evidence, attempts, config.self_rag)
     except EffectFailed as failure:

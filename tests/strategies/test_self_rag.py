@@ -52,10 +52,10 @@ def by_query(**found: list[Passage]) -> Callable[[Retrieve], list[Passage]]:
     return find
 
 
-def by_passage(**grades: str) -> Callable[[Ask], str]:
+def by_passage(**grades: str | Reply) -> Callable[[Ask], str | Reply]:
     """The grade of a passage that holds a word."""
 
-    def grade(ask: Ask) -> str:
+    def grade(ask: Ask) -> str | Reply:
         return next(grade for word, grade in grades.items() if word in ask.prompt.user)
 
     return grade
@@ -85,13 +85,28 @@ def test_only_passages_that_help_are_answered_from() -> None:
     ("yes", "threshold", "kept"), [(0.6, 0.5, True), (0.5, 0.5, True), (0.6, 0.7, False), (0.4, 0.3, True)]
 )
 def test_relevance_goes_by_the_probability_of_yes_where_it_is_known(yes: float, threshold: float, kept: bool) -> None:
-    grade = Reply("no", {"yes": yes, "no": 1 - yes})
     settings = StrategyConfig(
-        search=SearchConfig(relevance_threshold=threshold), self_rag=ReflectionConfig(max_rewrites=0)
+        search=SearchConfig(relevance_threshold=threshold),
+        self_rag=ReflectionConfig(max_regenerations=0, max_rewrites=0),
     )
-    answer = reflecting(relevance=grade).answer(QUESTION, "self_rag", settings)
-    assert (answer.outcome is Outcome.SUCCEEDED) is kept
-    assert answer.trace["relevance"] == {"c1": pytest.approx(yes)}
+    world = reflecting(found=[DANUBE, SEA], relevance=by_passage(inland=probably(0.9), km=probably(yes)))
+    answer = world.answer(QUESTION, "self_rag", settings)
+    assert answer.evidence == ((DANUBE, SEA) if kept else (SEA,))
+    assert answer.trace["relevance"]["c1"] == pytest.approx(yes)
+
+
+def probably(yes: float) -> Reply:
+    return Reply("no", {"yes": yes, "no": 1 - yes})
+
+
+def test_where_no_search_is_left_the_nearest_are_answered_from_and_the_checks_decide() -> None:
+    settings = StrategyConfig(self_rag=ReflectionConfig(max_rewrites=0))
+    unlikely = by_passage(inland=probably(0.1), km=probably(0.3))
+    answer = reflecting(found=[SEA, DANUBE], relevance=unlikely).answer(QUESTION, "self_rag", settings)
+    assert answer.outcome is Outcome.SUCCEEDED
+    assert answer.evidence == (DANUBE, SEA)
+    assert answer.confidence is not None
+    assert answer.confidence < 1, "none of what it rests on was found to help"
 
 
 def test_where_nothing_helps_the_query_is_rewritten_and_searched_again() -> None:
