@@ -11,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar, cast
 
 from burnish.adapters.reading import read_number
@@ -108,7 +110,17 @@ def retry_after_of(error: Exception) -> float | None:
     if not isinstance(headers, Mapping):
         return None
     names = cast("Mapping[str, Any]", headers)
-    seconds = read_number(names.get("retry-after", names.get("Retry-After")))
+    return seconds_until(names.get("retry-after", names.get("Retry-After")))
+
+
+def seconds_until(retry_after: Any) -> float | None:
+    """What a `Retry-After` asks to wait, told in seconds or as a date (RFC 9110, section 10.2.3); None if neither."""
+    seconds = read_number(retry_after)
+    if seconds is None and isinstance(retry_after, str):
+        try:
+            seconds = parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except ValueError:
+            return None
     return None if seconds is None else max(seconds, 0.0)
 
 

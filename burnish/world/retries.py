@@ -6,12 +6,15 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from burnish.adapters.retries import (
+    LONGEST_PAUSE_SECONDS,
+    LONGEST_RETRY_AFTER_SECONDS,
+    may_pass_by_status,
+    seconds_until,
+)
 from burnish.errors import LanguageModelFailed, LanguageModelRefused, LanguageModelUnavailable
 
-RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 30.0
-LONGEST_RETRY_AFTER_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Failure:
 
     @property
     def is_transient(self) -> bool:
-        return self.status is None or self.status in RETRYABLE_STATUS or self.status >= 500
+        return self.status is None or may_pass_by_status(self.status)
 
     def as_error(self, model: str) -> LanguageModelFailed:
         """The failure for the audit trail: its kind and status, never the provider's text, which may hold secrets."""
@@ -40,14 +43,7 @@ def failure_of(error: Exception) -> Failure:
     response = getattr(error, "response", None)
     headers: Mapping[str, str] = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
     after = headers.get("retry-after") if headers else None
-    return Failure(status if isinstance(status, int) else None, type(error).__name__, _seconds(after))
-
-
-def _seconds(value: str | None) -> float | None:
-    try:
-        return float(value) if value is not None else None
-    except ValueError:
-        return None
+    return Failure(status if isinstance(status, int) else None, type(error).__name__, seconds_until(after))
 
 
 def pause_before(attempt: int, failure: Failure, retries: int) -> float | None:
