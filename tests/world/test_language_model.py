@@ -153,7 +153,7 @@ def listener() -> Generator[tuple[str, list[dict[str, Any]]]]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the name that it has there
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
