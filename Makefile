@@ -1,6 +1,6 @@
 # burnish from a fresh clone: all that is needed is make and Python 3.11 to 3.14 with venv and pip.
 #
-#   make demo         install, start everything, ask ten questions about examples/   (ALL=1: ask them all)
+#   make demo         install, start everything, ask eight questions about examples/   (ALL=1: ask them all)
 #   make install      make .venv, with everything that burnish needs, and start nothing
 #   make test         linter, types, import contracts, and the tests on servers that they start themselves
 #   make check        the same without the tests
