@@ -67,11 +67,11 @@ class SharedGate:
         turn = self._turns.setdefault(lane, asyncio.Lock())
         member = uuid4().hex
         async with own:
-            async with turn:
-                await self._enter(lane, seconds, member)
             try:
+                async with turn:
+                    await self._enter(lane, seconds, member)
                 yield
-            finally:
+            finally:  # also of one cancelled on its way in: Redis may have let it through by then
                 await self._leave(member)
 
     async def _enter(self, lane: str, seconds: float, member: str) -> None:
